@@ -1,0 +1,1 @@
+"""Masks, DICOM SEG and slice tables to lesion slices and boxes."""

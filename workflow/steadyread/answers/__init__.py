@@ -1,0 +1,1 @@
+"""The text of an answer to its outcome."""

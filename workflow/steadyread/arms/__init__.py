@@ -1,0 +1,1 @@
+"""What is varied: order, labels, evidence, wording, context."""

@@ -1,0 +1,1 @@
+"""The steadyread command: inspect, replay, doctor."""

@@ -1,0 +1,1 @@
+"""A data set on disk to cases, sources and items."""

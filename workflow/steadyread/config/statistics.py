@@ -1,0 +1,25 @@
+"""Section `statistics`: intervals and tests."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .base import Section
+
+
+class StatisticsConfig(Section):
+    """Intervals and tests (PROTOCOLS 0.7). The cluster is the patient."""
+
+    confidence: Annotated[float, Field(gt=0.5, lt=1)] = 0.95
+    """Confidence of every interval."""
+
+    resamples: Annotated[int, Field(ge=5000)] = 5000
+    """Patient-level bootstrap resamples for tables."""
+
+    permutations: Annotated[int, Field(ge=999)] = 9999
+    """Sign-flip permutations; exact enumeration is used where there are fewer."""
+
+    min_patients_with_event: Annotated[int, Field(ge=1)] = 5
+    """A difference needs at least this many patients whose paired outcomes differ."""

@@ -1,0 +1,80 @@
+"""A whole study's configuration: one model per top-level key."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from .arms import ArmsConfig
+from .base import Section
+from .cohort import CohortConfig
+from .inference import InferenceConfig
+from .lesions import LesionsConfig
+from .models_table import MODEL_ID
+from .question import QuestionConfig
+from .report import ReportConfig
+from .slicing import SlicingConfig
+from .statistics import StatisticsConfig
+from .words import OnBadCase
+
+DEFAULT_MODELS = (
+    "random-idefics3",
+    "constant-label",
+    "constant-slot-1",
+    "constant-slot-2",
+    "constant-slot-3",
+    "coin-2",
+    "coin-3",
+)
+
+
+class StudyConfig(Section):
+    """A study. Every key has a default; a study file states what differs."""
+
+    study: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_]{0,63}$")] = "default"
+    """Name of the study; its results lie in results/<study>, its report in reports/<study>."""
+
+    seed: Annotated[int, Field(ge=0)] = 20260805
+    """Seed of every drawn permutation, removal and repeat; draws depend on it and on names alone."""
+
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Use only this many patients, balanced over labels, as a study of its own (<study>-limitN)."""
+
+    shards: Annotated[int, Field(ge=1, le=10000)] = 2
+    """Patients are spread over this many shards; no number depends on it."""
+
+    on_bad_case: OnBadCase = OnBadCase.EXCLUDE
+    """`exclude`: leave a bad case out with its reason. `stop`: end the run at the first one."""
+
+    cohort: CohortConfig = CohortConfig()
+    """Where the cases come from."""
+
+    slicing: SlicingConfig = SlicingConfig()
+    """How a volume becomes 8-bit slices."""
+
+    lesions: LesionsConfig = LesionsConfig()
+    """When a slice shows the lesion."""
+
+    question: QuestionConfig = QuestionConfig()
+    """What is asked."""
+
+    arms: ArmsConfig = ArmsConfig()
+    """What is varied."""
+
+    models: Annotated[tuple[Annotated[str, Field(pattern=MODEL_ID)], ...], Field(min_length=1)] = DEFAULT_MODELS
+    """Ids of the models to audit, from config/models.yaml."""
+
+    inference: InferenceConfig = InferenceConfig()
+    """How models are asked."""
+
+    statistics: StatisticsConfig = StatisticsConfig()
+    """Intervals and tests."""
+
+    report: ReportConfig = ReportConfig()
+    """What is drawn."""
+
+    @property
+    def name(self) -> str:
+        """Name of the result tree: the study, or <study>-limitN."""
+        return self.study if self.limit is None else f"{self.study}-limit{self.limit}"

@@ -1,0 +1,1 @@
+"""Digests of pixels, tables, requests and code; random draws derived from content."""

@@ -1,0 +1,1 @@
+"""Images derived from slices: blanks, crops, overlays, corruptions."""

@@ -1,0 +1,1 @@
+"""Backends, request keys and the journal: trials to responses."""

@@ -1,0 +1,1 @@
+"""Makes the phantom cohort and the random-weight reader, which the study then reads like anyone's."""

@@ -1,0 +1,1 @@
+"""Tables, figures, flow diagram, contact sheet, summary."""

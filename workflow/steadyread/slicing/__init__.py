@@ -1,0 +1,1 @@
+"""Volumes to 8-bit slices: plane, order, window, size, PNG."""

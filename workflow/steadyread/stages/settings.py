@@ -1,0 +1,67 @@
+"""The part of a study's configuration that one stage sees."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..config.models_table import ModelsTable
+from ..config.study import StudyConfig
+from .registry import stage
+
+VIRTUAL = ("model", "models_table")
+
+
+def settings_of(
+    name: str, study: StudyConfig, models: ModelsTable, wildcards: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """Plain nested values of the configuration keys that matter to a stage, local keys left out."""
+    spec = stage(name)
+    whole = study.model_dump(mode="json")
+    chosen: dict[str, Any] = {}
+    for key in spec.settings:
+        if key == "model":
+            chosen["model"] = models.by_id((wildcards or {})["model"]).model_dump(mode="json")
+        elif key == "models_table":
+            chosen["models_table"] = [models.by_id(item).model_dump(mode="json") for item in study.models]
+        else:
+            _place(chosen, key, _lookup(whole, key))
+    for key in spec.local:
+        _drop(chosen, key)
+    for entry in [chosen.get("model"), *chosen.get("models_table", [])]:
+        if entry is not None:
+            # What a job asks of the machine and the licence text do not change an answer.
+            entry.pop("resources", None)
+            entry.pop("licence", None)
+            if entry["source"]["kind"] == "folder":
+                entry["source"].pop("path")
+    return chosen
+
+
+def local_of(name: str, study: StudyConfig) -> dict[str, str]:
+    """Where things lie on this machine, for a stage: never recorded, never digested."""
+    whole = study.model_dump(mode="json")
+    found = {key: _lookup(whole, key) for key in stage(name).local}
+    return {key.rpartition(".")[2]: os.path.expandvars(value) for key, value in found.items() if value is not None}
+
+
+def _lookup(tree: Mapping[str, Any], key: str) -> Any:
+    value: Any = tree
+    for part in key.split("."):
+        value = value[part]
+    return value
+
+
+def _place(tree: dict[str, Any], key: str, value: Any) -> None:
+    *parents, leaf = key.split(".")
+    for part in parents:
+        tree = tree.setdefault(part, {})
+    tree[leaf] = value
+
+
+def _drop(tree: dict[str, Any], key: str) -> None:
+    *parents, leaf = key.split(".")
+    for part in parents:
+        tree = tree.get(part, {})
+    tree.pop(leaf, None)

@@ -1,0 +1,1 @@
+"""Rates, paired contrasts, intervals, tests, accounting."""

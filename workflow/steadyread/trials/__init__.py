@@ -1,0 +1,1 @@
+"""Arms times items to trials, from frozen manifests."""

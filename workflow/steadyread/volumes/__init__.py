@@ -1,0 +1,1 @@
+"""DICOM and NIfTI files to one Volume: array and affine that move together."""
