@@ -32,8 +32,9 @@ class CohortConfig(Section):
     labels: Annotated[tuple[str, ...], Field(min_length=2)] = ("GBM", "MET")
     """The diagnostic labels in canonical order, as they stand in the table and in the answer options."""
 
-    synthetic: bool = False
-    """True where the images were made, not acquired: the report then carries a banner."""
+    synthetic: bool | None = None
+    """True where the images were made, not acquired: the report then carries a banner. Default: true
+    for the phantom cohort, else false."""
 
     attested_deidentified: bool = False
     """You attest that these files were de-identified. Recorded as `attested` where the files do not
@@ -44,6 +45,17 @@ class CohortConfig(Section):
 
     min_patients: Annotated[int, Field(ge=1)] = 2
     """Fewer usable patients than this stop the study before inference."""
+
+    @model_validator(mode="after")
+    def _phantom_is_synthetic(self) -> Self:
+        if self.table is None and self.data_root is not None:
+            raise ValueError("data_root goes with a table; the phantom cohort (no table) has none")
+        return self
+
+    @property
+    def is_synthetic(self) -> bool:
+        """Whether the report carries the banner."""
+        return self.table is None if self.synthetic is None else self.synthetic
 
     @model_validator(mode="after")
     def _labels_distinct(self) -> Self:

@@ -34,7 +34,7 @@ class Prompt(Section):
     """One answer option; `{symbol}` and `{option}` are filled in."""
     closing: str
     """Last line."""
-    synonyms: dict[str, tuple[str, ...]] = {}
+    synonyms: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     """Other words for a label or for UNSURE that an answer may use."""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from .arms import ArmsConfig
 from .base import Section
@@ -17,6 +17,8 @@ from .report import ReportConfig
 from .slicing import SlicingConfig
 from .statistics import StatisticsConfig
 from .words import OnBadCase
+
+RESERVED = ("phantom_cohort", "models", "logs")
 
 DEFAULT_MODELS = (
     "random-idefics3",
@@ -73,6 +75,13 @@ class StudyConfig(Section):
 
     report: ReportConfig = ReportConfig()
     """What is drawn."""
+
+    @field_validator("study")
+    @classmethod
+    def _not_reserved(cls, value: str) -> str:
+        if value in RESERVED:
+            raise ValueError(f"{value!r} is a folder of results/ itself; choose another name")
+        return value
 
     @property
     def name(self) -> str:

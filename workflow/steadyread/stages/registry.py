@@ -95,7 +95,8 @@ _STAGES = (
     ),
     Stage("check_cohort", "steadyread.trials.gate", ("cohort.min_patients", "cohort.labels")),
     Stage("build_random_model", "steadyread.phantom.random_model", ("model",), (), MODELS),
-    Stage("infer", "steadyread.inference.infer", ("seed", "model", "inference.max_new_tokens"), (), MODELS),
+    Stage("list_snapshot", "steadyread.inference.snapshots", ("model",), ("models",), ()),
+    Stage("infer", "steadyread.inference.infer", ("seed", "model", "inference.max_new_tokens"), ("models",), MODELS),
     Stage("score", "steadyread.answers.score", ("question",)),
     Stage(
         "estimate",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
-from ..config.models_table import ModelsTable
+from ..config.loading import expand
+from ..config.models_table import FolderSource, ModelsTable
 from ..config.study import StudyConfig
 from .registry import stage
 
@@ -19,6 +19,7 @@ def settings_of(
     """Plain nested values of the configuration keys that matter to a stage, local keys left out."""
     spec = stage(name)
     whole = study.model_dump(mode="json")
+    whole["cohort"]["synthetic"] = study.cohort.is_synthetic
     chosen: dict[str, Any] = {}
     for key in spec.settings:
         if key == "model":
@@ -39,11 +40,22 @@ def settings_of(
     return chosen
 
 
-def local_of(name: str, study: StudyConfig) -> dict[str, str]:
-    """Where things lie on this machine, for a stage: never recorded, never digested."""
+def local_of(name: str, study: StudyConfig, models: ModelsTable) -> dict[str, str]:
+    """Where things lie on this machine, for a stage: never recorded, never digested.
+
+    The key "models" stands for the folders of models that lie on this machine, by model id.
+    """
     whole = study.model_dump(mode="json")
-    found = {key: _lookup(whole, key) for key in stage(name).local}
-    return {key.rpartition(".")[2]: os.path.expandvars(value) for key, value in found.items() if value is not None}
+    keys = stage(name).local
+    found = {key: _lookup(whole, key) for key in keys if key != "models"}
+    local = {
+        key.rpartition(".")[2]: expand(value, key, study.name) for key, value in found.items() if value is not None
+    }
+    if "models" in keys:
+        for entry in map(models.by_id, study.models):
+            if isinstance(entry.source, FolderSource):
+                local[entry.id] = expand(entry.source.path, f"models: {entry.id}: path", "config/models.yaml")
+    return local
 
 
 def _lookup(tree: Mapping[str, Any], key: str) -> Any:

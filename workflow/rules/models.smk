@@ -1,0 +1,27 @@
+rule build_random_model:
+    output:
+        listing="results/models/{model}/snapshot.json",
+        snapshot=directory("results/models/{model}/snapshot"),
+    params:
+        code=plan.code("build_random_model"),
+        settings=plan.params("build_random_model"),
+    log:
+        "results/models/{model}/build_random_model.log",
+    message:
+        "Building the random-weight model {wildcards.model} from its seed"
+    script:
+        "../scripts/stage.py"
+
+
+rule list_snapshot:
+    output:
+        listing="results/models/{model}/listing.json",
+    params:
+        code=plan.code("list_snapshot"),
+        settings=plan.params("list_snapshot"),
+    log:
+        "results/models/{model}/list_snapshot.log",
+    message:
+        "Digesting the weights of {wildcards.model} where they lie on this machine"
+    script:
+        "../scripts/stage.py"

@@ -1,0 +1,119 @@
+rule main_table:
+    input:
+        estimates="results/{study}/estimates/estimates.parquet",
+    output:
+        csv=report(
+            "reports/{study}/tables/main.csv",
+            caption="../report/main_table.rst",
+            category="Tables",
+            labels={"table": "main"},
+        ),
+        markdown="reports/{study}/tables/main.md",
+        latex="reports/{study}/tables/main.tex",
+    params:
+        code=plan.code("main_table"),
+        settings=plan.params("main_table"),
+    log:
+        "results/{study}/logs/main_table.log",
+    message:
+        "Writing the main table"
+    script:
+        "../scripts/stage.py"
+
+
+rule flips_figure:
+    input:
+        estimates="results/{study}/estimates/estimates.parquet",
+    output:
+        pdf="reports/{study}/figures/flips.pdf",
+        svg=report(
+            "reports/{study}/figures/flips.svg",
+            caption="../report/flips.rst",
+            category="Figures",
+            labels={"figure": "flips by arm"},
+        ),
+        png="reports/{study}/figures/flips.png",
+        data="reports/{study}/figures/flips.csv",
+    params:
+        code=plan.code("flips_figure"),
+        settings=plan.params("flips_figure"),
+    log:
+        "results/{study}/logs/flips_figure.log",
+    message:
+        "Drawing the flip rates by arm"
+    script:
+        "../scripts/stage.py"
+
+
+rule flow_diagram:
+    input:
+        flow="results/{study}/estimates/flow.parquet",
+    output:
+        pdf="reports/{study}/figures/flow.pdf",
+        svg=report(
+            "reports/{study}/figures/flow.svg",
+            caption="../report/flow.rst",
+            category="Figures",
+            labels={"figure": "case flow"},
+        ),
+        png="reports/{study}/figures/flow.png",
+        data="reports/{study}/figures/flow.csv",
+    params:
+        code=plan.code("flow_diagram"),
+        settings=plan.params("flow_diagram"),
+    log:
+        "results/{study}/logs/flow_diagram.log",
+    message:
+        "Drawing the case flow"
+    script:
+        "../scripts/stage.py"
+
+
+rule contact_sheet:
+    input:
+        cases="results/{study}/cohort/cases.parquet",
+        slices=plan.over_shards("results/{study}/slices/{shard}/slices.parquet"),
+        lesion_slices=plan.over_shards("results/{study}/slices/{shard}/lesion_slices.parquet"),
+        images=plan.over_shards("results/{study}/images/{shard}/images.parquet"),
+    output:
+        png=report(
+            "reports/{study}/figures/contact_sheet.png",
+            caption="../report/contact_sheet.rst",
+            category="Figures",
+            labels={"figure": "contact sheet"},
+        ),
+        data="reports/{study}/figures/contact_sheet.csv",
+    params:
+        code=plan.code("contact_sheet"),
+        settings=plan.params("contact_sheet"),
+    log:
+        "results/{study}/logs/contact_sheet.log",
+    message:
+        "Laying out the contact sheet with lesion boxes"
+    script:
+        "../scripts/stage.py"
+
+
+rule summary:
+    input:
+        estimates="results/{study}/estimates/estimates.parquet",
+        flow="results/{study}/estimates/flow.parquet",
+        main_table="reports/{study}/tables/main.csv",
+        figure="reports/{study}/figures/flips.svg",
+        flow_figure="reports/{study}/figures/flow.svg",
+        contact_sheet="reports/{study}/figures/contact_sheet.png",
+    output:
+        page=report(
+            "reports/{study}/summary.html",
+            caption="../report/summary.rst",
+            category="Summary",
+        ),
+    params:
+        code=plan.code("summary"),
+        settings=plan.params("summary"),
+    log:
+        "results/{study}/logs/summary.log",
+    message:
+        "Writing the summary page"
+    script:
+        "../scripts/stage.py"

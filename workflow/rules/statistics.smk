@@ -1,0 +1,35 @@
+rule estimate:
+    input:
+        cases="results/{study}/cohort/cases.parquet",
+        trials=plan.over_shards("results/{study}/trials/r1/{shard}/trials.parquet"),
+        outcomes=plan.over_models("results/{study}/outcomes/{model}/{group}/outcomes.parquet"),
+    output:
+        estimates="results/{study}/estimates/estimates.parquet",
+    params:
+        code=plan.code("estimate"),
+        settings=plan.params("estimate"),
+    log:
+        "results/{study}/logs/estimate.log",
+    message:
+        "Estimating rates and contrasts, clustered by patient"
+    script:
+        "../scripts/stage.py"
+
+
+rule account_cases:
+    input:
+        cases="results/{study}/cohort/cases.parquet",
+        exclusions=plan.exclusions,
+        trials=plan.over_shards("results/{study}/trials/r1/{shard}/trials.parquet"),
+        outcomes=plan.over_models("results/{study}/outcomes/{model}/{group}/outcomes.parquet"),
+    output:
+        flow="results/{study}/estimates/flow.parquet",
+    params:
+        code=plan.code("account_cases"),
+        settings=plan.params("account_cases"),
+    log:
+        "results/{study}/logs/account_cases.log",
+    message:
+        "Accounting for every case: analysed, excluded with a reason, or ERROR"
+    script:
+        "../scripts/stage.py"
