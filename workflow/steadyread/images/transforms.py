@@ -1,0 +1,65 @@
+"""Transforms that derive one image from another, and the register of them.
+
+A transform is a pure function of pixels: uint8, shape (height, width) for mode L or (height, width,
+3) for mode RGB; the derived image has the same shape and mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contracts.enums import ArmName, TransformName
+
+Pixels = NDArray[np.uint8]
+
+MID_GREY = 128
+"""Not 0 after normalisation: Idefics3 drops images whose normalised pixels are all exactly 0.0."""
+
+
+def blank(pixels: Pixels, value: int = MID_GREY) -> Pixels:
+    """A uniform image of the same size and mode.
+
+    Parameters
+    ----------
+    pixels
+        uint8, (height, width) or (height, width, 3).
+    value
+        Grey value, 0 to 255.
+    """
+    return np.full_like(pixels, value)
+
+
+@dataclass(frozen=True)
+class Transform:
+    """One transform.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    function
+        Pixels and parameters to pixels.
+    arms
+        The arms that show its images.
+    levels
+        Parameters by severity, from 1.
+    """
+
+    name: TransformName
+    function: Callable[..., Pixels]
+    arms: frozenset[ArmName]
+    levels: Mapping[int, Mapping[str, int | float | str]] = field(default_factory=dict)
+
+
+_TRANSFORMS = (Transform(TransformName.BLANK, blank, frozenset({ArmName.BLANK_IMAGE}), {1: {"value": MID_GREY}}),)
+
+TRANSFORMS: dict[TransformName, Transform] = {transform.name: transform for transform in _TRANSFORMS}
+
+
+def transforms_for(arms: tuple[ArmName, ...]) -> list[Transform]:
+    """The transforms that the enabled arms need, in the register's order."""
+    return [transform for transform in TRANSFORMS.values() if transform.arms & set(arms)]
