@@ -1,0 +1,104 @@
+"""Numbers for people: percent, interval, status; the same in table, figure and page.
+
+Every number stands with its denominator n. An estimate without an interval says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..contracts.enums import EstimateStatus, Metric
+from .names import DIFFERENCES, STATUSES
+
+ABSENT = "·"
+"""A cell for which there is no estimate."""
+
+Row = Mapping[str, Any]
+
+
+def percent(value: float | None, signed: bool = False) -> str:
+    """A share in percent with one decimal, without the sign of percent; "–" where there is none.
+
+    The minus sign is U+2212; zero has no sign.
+    """
+    if value is None:
+        return "–"
+    text = f"{100 * value:{'+' if signed else ''}.1f}"
+    if float(text) == 0:
+        text = "0.0"
+    return text.replace("-", "−")
+
+
+def is_difference(row: Row) -> bool:
+    """Whether an estimate is a difference of shares (percentage points, with a sign)."""
+    return Metric(row["metric"]) in DIFFERENCES
+
+
+def value_text(row: Row) -> str:
+    """The value alone."""
+    return percent(row["value"], signed=is_difference(row))
+
+
+def has_interval(row: Row) -> bool:
+    """Whether the estimate carries an interval that may be shown."""
+    blocked = (EstimateStatus.TOO_FEW_EVENTS, EstimateStatus.UNDEFINED)
+    return row["estimate_status"] not in blocked and row["low"] is not None and row["high"] is not None
+
+
+def interval_text(row: Row) -> str:
+    """[low, high], or nothing where the estimate has no interval to show."""
+    if not has_interval(row):
+        return ""
+    signed = is_difference(row)
+    return f"[{percent(row['low'], signed)}, {percent(row['high'], signed)}]"
+
+
+def status_text(row: Row) -> str:
+    """What keeps the estimate from being read as it stands, with the bounds of an incomplete one."""
+    status = EstimateStatus(row["estimate_status"])
+    words = STATUSES[status]
+    if status is EstimateStatus.OK and not has_interval(row):
+        return "no interval"
+    if status is EstimateStatus.INCOMPLETE:
+        words += f", {row['n_error']} error{'' if row['n_error'] == 1 else 's'}"
+        if row["bound_low"] is not None and row["bound_high"] is not None:
+            signed = is_difference(row)
+            words += f", bounds {percent(row['bound_low'], signed)} to {percent(row['bound_high'], signed)}"
+    return words
+
+
+def cell(row: Row | None) -> str:
+    """Value [low, high] (n), and the status in words where it is not ok."""
+    if row is None:
+        return ABSENT
+    parts = [value_text(row), interval_text(row), f"({row['n']})", status_text(row)]
+    return " ".join(part for part in parts if part)
+
+
+def sentence_value(row: Row) -> str:
+    """The estimate inside a sentence: 48.9 % [41.2, 56.6], n = 180."""
+    unit = "points" if is_difference(row) else "%"
+    parts = [f"{value_text(row)} {unit}", interval_text(row)]
+    text = " ".join(part for part in parts if part)
+    status = status_text(row)
+    return f"{text}, n = {row['n']}" + (f" ({status})" if status else "")
+
+
+def probability(p: float | None) -> str:
+    """A p value; "" where the estimate carries none."""
+    if p is None:
+        return ""
+    return "<0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def confidence_text(confidence: float | None) -> str:
+    """The name of the interval: "95 % interval"."""
+    return "interval" if confidence is None else f"{100 * confidence:g} % interval"
+
+
+def text_list(words: list[str]) -> str:
+    """a, b and c."""
+    if len(words) < 2:
+        return "".join(words)
+    return f"{', '.join(words[:-1])} and {words[-1]}"

@@ -1,0 +1,101 @@
+"""The main table in LaTeX: booktabs rules, longtable so that it breaks over pages.
+
+To be read with \\input; an estimate takes two lines, value (n) above its interval or status, so
+that six estimates fit beside each other.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .format import ABSENT, Row, interval_text, probability, status_text, value_text
+
+if TYPE_CHECKING:
+    from .main_table import Line, Panel
+
+_ESCAPES = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "[": "{[}",
+        "]": "{]}",
+        "−": "$-$",
+        "–": "--",
+        "Δ": r"$\Delta$",
+        "×": r"$\times$",
+        "·": r"$\cdot$",
+        "½": r"$\tfrac{1}{2}$",
+    }
+)
+
+
+def latex_escape(text: str) -> str:
+    """Text as LaTeX prints it; brackets are guarded, since a row may start with one."""
+    return text.translate(_ESCAPES)
+
+
+def latex_document(title: str, panels: list[Panel], notes: list[str]) -> str:
+    """All panels and notes, ready for \\input."""
+    parts = [r"% needs \usepackage{booktabs,longtable,array}", r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}"]
+    for number, panel in enumerate(panels):
+        letter = chr(ord("A") + number)
+        parts.append(rf"\noindent\textbf{{{letter}. {latex_escape(f'{title}: {panel.title}')}}}\par")
+        parts.append(_panel(panel))
+    if not panels:
+        parts.append(r"\noindent There are no estimates.\par")
+    parts += [rf"\noindent {latex_escape(note)}\par" for note in notes]
+    parts.append(r"\endgroup")
+    return "\n".join(parts) + "\n"
+
+
+def _panel(panel: Panel) -> str:
+    # The model heads its own group of rows: one column less.
+    header = panel.header[1:]
+    if panel.with_p:
+        columns = r">{\raggedright\arraybackslash}p{0.62\linewidth}rr"
+    else:
+        width = rf">{{\raggedleft\arraybackslash}}p{{{0.79 / (len(header) - 1):.3f}\linewidth}}"
+        columns = r">{\raggedright\arraybackslash}p{0.15\linewidth}" + width * (len(header) - 1)
+    head = " & ".join(latex_escape(text) for text in header) + r" \\"
+    lines = [rf"\begin{{longtable}}{{@{{}}{columns}@{{}}}}", r"\toprule", head, r"\midrule", r"\endhead"]
+    lines += [r"\bottomrule", r"\endfoot"]
+    model = None
+    for line in panel.lines:
+        if line.model != model:
+            lines += [] if model is None else [r"\addlinespace"]
+            lines.append(rf"\multicolumn{{{len(header)}}}{{@{{}}l}}{{\textbf{{{latex_escape(line.model)}}}}} \\*")
+            model = line.model
+        lines += _rows(line, panel.with_p)
+    lines.append(r"\end{longtable}")
+    return "\n".join(lines)
+
+
+def _rows(line: Line, with_p: bool) -> list[str]:
+    upper = [line.title, *[_upper(row) for row in line.cells]]
+    lower = ["", *[_lower(row) for row in line.cells]]
+    if with_p:
+        first = line.cells[0]
+        upper.append(probability(None if first is None else first["p_holm"]))
+        lower.append("")
+    return [
+        " & ".join(latex_escape(text) for text in upper) + r" \\*",
+        " & ".join(latex_escape(text) for text in lower) + r" \\",
+    ]
+
+
+def _upper(row: Row | None) -> str:
+    return ABSENT if row is None else f"{value_text(row)} ({row['n']})"
+
+
+def _lower(row: Row | None) -> str:
+    return "" if row is None else " ".join(part for part in (interval_text(row), status_text(row)) if part)

@@ -1,0 +1,90 @@
+"""Finding estimates: by model, readout, metric, denominator and arm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..contracts.enums import Denominator, Metric, Readout
+from ..contracts.files import read_rows
+from ..contracts.tables import ESTIMATES
+from .names import in_order
+
+Row = Mapping[str, Any]
+
+
+class Book:
+    """The estimates of a study over the whole cohort (stratum "all"), in a fixed order."""
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        self.all_rows: list[Row] = list(rows)
+        self.rows: list[Row] = [
+            row for row in self.all_rows if row["stratum"] == "all" and row["reference_model"] is None
+        ]
+
+    @classmethod
+    def read(cls, path: Path) -> Book:
+        """The estimates of a file, checked against their contract."""
+        return cls(read_rows(path, ESTIMATES))
+
+    @property
+    def studies(self) -> list[str]:
+        """Names of the studies the estimates belong to; one, usually."""
+        return sorted({row["study"] for row in self.all_rows})
+
+    @property
+    def models(self) -> list[str]:
+        """Model ids, sorted."""
+        return sorted({row["model"] for row in self.rows})
+
+    def readouts(self, first: Readout) -> list[str]:
+        """Readouts that occur, the one to show first ahead."""
+        found = {row["readout"] for row in self.rows}
+        return [str(item.value) for item in sorted(Readout, key=lambda r: r is not first) if item.value in found]
+
+    def select(
+        self,
+        metric: Metric,
+        *,
+        model: str | None = None,
+        readout: str | None = None,
+        denominator: Denominator | None = None,
+        arm: str | None = None,
+        reference_arm: str | None = None,
+    ) -> list[Row]:
+        """Rows of a metric; whatever is left out may be anything."""
+        wanted = {
+            "model": model,
+            "readout": readout,
+            "denominator": None if denominator is None else denominator.value,
+            "arm": arm,
+            "reference_arm": reference_arm,
+        }
+        asked = {key: value for key, value in wanted.items() if value is not None}
+        return [
+            row
+            for row in self.rows
+            if row["metric"] == metric.value and all(row[key] == value for key, value in asked.items())
+        ]
+
+    def arms(self, model: str, readout: str) -> list[str]:
+        """Arms that have an estimate for a model, in display order."""
+        return in_order(
+            row["arm"]
+            for row in self.rows
+            if row["model"] == model and row["readout"] == readout and row["arm"] is not None
+        )
+
+
+def only(rows: list[Row]) -> Row | None:
+    """The one row that stands for an arm: compared with base or nothing, without variant first.
+
+    Variants (shifts, levels) have rows of their own beside the row that averages over them.
+    """
+    plain = [row for row in rows if row["reference_arm"] in (None, "base")] or rows
+    order = list(Denominator)
+    ranked = sorted(
+        plain, key=lambda row: (row["variant"] is not None, row["variant"] or "", order.index(row["denominator"]))
+    )
+    return ranked[0] if ranked else None

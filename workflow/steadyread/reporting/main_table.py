@@ -1,0 +1,272 @@
+"""Stage `main_table`: one table per study, for machines (CSV) and people (Markdown, LaTeX).
+
+The CSV holds every estimate in full precision. The table for people has two panels per readout:
+A, a row per model and arm; B, a row per contrast.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..config.base import Section
+from ..config.report import ReportConfig
+from ..config.statistics import StatisticsConfig
+from ..contracts.enums import Denominator, EstimateStatus, Metric, Readout
+from ..contracts.tables import ESTIMATES
+from ..stages.job import Files
+from .format import cell, confidence_text, probability, value_text
+from .latex import latex_document
+from .lookup import Book, Row, only
+from .names import DENOMINATORS, MARKS, METRICS, READOUTS, SYNTHETIC, arm_name, arm_rank, contrast_name
+
+
+class SyntheticFlag(Section):
+    """The part of section `cohort` that reports need."""
+
+    synthetic: bool
+    """True where the images were made, not acquired."""
+
+
+class MainTableSettings(Section):
+    """Settings of `main_table`."""
+
+    report: ReportConfig
+    """What is drawn."""
+    cohort: SyntheticFlag
+    """Whether the images are synthetic."""
+    statistics: StatisticsConfig | None = None
+    """Names the confidence of the intervals, where it is handed over."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of panel A: a metric under one denominator (None: the metric's own)."""
+
+    title: str
+    metric: Metric
+    denominator: Denominator | None = None
+
+
+COLUMNS = (
+    Column("Flip rate, all", Metric.FLIP_RATE, Denominator.ALL),
+    Column("Flip rate, both categorical", Metric.FLIP_RATE, Denominator.BOTH_CATEGORICAL),
+    Column("Overcommitment", Metric.OVERCOMMITMENT),
+    Column("Noise floor d_same", Metric.D_SAME),
+    Column("Δ above noise", Metric.DELTA),
+    Column("Accuracy", Metric.ACCURACY),
+)
+
+CONTRASTS = (
+    Metric.LABEL_SWAP_INCONSISTENCY,
+    Metric.SLOT_FOLLOWING,
+    Metric.OVERCOMMITMENT_DIFFERENCE,
+    Metric.ACCURACY_DIFFERENCE,
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a panel: its model, what it is about, its estimates (None: there is none)."""
+
+    model: str
+    title: str
+    cells: tuple[Row | None, ...]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel for one readout; `with_p` says whether it has a column for p (Holm)."""
+
+    readout: str
+    title: str
+    header: tuple[str, ...]
+    lines: tuple[Line, ...]
+    with_p: bool = False
+
+
+def panels_of(book: Book, first: Readout) -> list[Panel]:
+    """The panels of all readouts, the one to show first ahead."""
+    panels: list[Panel] = []
+    for readout in book.readouts(first):
+        about = READOUTS[Readout(readout)]
+        by_arm = _arm_lines(book, readout)
+        if by_arm:
+            header = ("Model", "Arm", *[_column_title(book, readout, column) for column in COLUMNS])
+            panels.append(Panel(readout, f"Arms, read from {about}", header, tuple(by_arm)))
+        contrasts = _contrast_lines(book, readout)
+        if contrasts:
+            header = ("Model", "Contrast", "Estimate", "p (Holm)")
+            panels.append(Panel(readout, f"Contrasts, read from {about}", header, tuple(contrasts), with_p=True))
+    return panels
+
+
+def _arm_lines(book: Book, readout: str) -> list[Line]:
+    lines = []
+    for model in book.models:
+        for arm in book.arms(model, readout):
+            cells = tuple(
+                only(
+                    book.select(
+                        column.metric, model=model, readout=readout, denominator=column.denominator, arm=arm
+                    )
+                )
+                for column in COLUMNS
+            )
+            if any(cells):
+                lines.append(Line(model, arm_name(arm), cells))
+    return lines
+
+
+def _column_title(book: Book, readout: str, column: Column) -> str:
+    rows = book.select(column.metric, readout=readout, denominator=column.denominator)
+    of = sorted({DENOMINATORS[Denominator(row["denominator"])] for row in rows})
+    marks = "/".join(sorted({row["mark"] for row in rows}))
+    unit = "points" if column.metric is Metric.DELTA else "%"
+    share = f" of {' / '.join(of)}" if of and column.metric is not Metric.DELTA else ""
+    return f"{column.title}, {unit}{share}" + (f" [{marks}]" if marks else "")
+
+
+def contrast_rows(book: Book, model: str, readout: str) -> list[Row]:
+    """The estimates of panel B for one model, in display order."""
+    rows: list[Row] = []
+    for metric in CONTRASTS:
+        found = book.select(metric, model=model, readout=readout)
+        rows += sorted(
+            found,
+            key=lambda row: (
+                -arm_rank(row["reference_arm"]) if metric is Metric.OVERCOMMITMENT_DIFFERENCE else 0,
+                -arm_rank(row["arm"]) if metric is Metric.OVERCOMMITMENT_DIFFERENCE else arm_rank(row["arm"]),
+                row["variant"] is not None,
+                row["variant"] or "",
+                list(Denominator).index(row["denominator"]),
+            ),
+        )
+    return rows
+
+
+def contrast_title(row: Row) -> str:
+    """What a row of panel B is about: metric, arms, unit, denominator, mark."""
+    metric = Metric(row["metric"])
+    if metric in (Metric.LABEL_SWAP_INCONSISTENCY, Metric.SLOT_FOLLOWING):
+        name, unit = METRICS[metric], "%"
+    else:
+        name, unit = contrast_name(row["metric"], row["arm"], row["reference_arm"]), "points"
+    variant = f", {row['variant']}" if row["variant"] else ""
+    return f"{name}{variant}, {unit} of {DENOMINATORS[Denominator(row['denominator'])]} [{row['mark']}]"
+
+
+def _contrast_lines(book: Book, readout: str) -> list[Line]:
+    return [
+        Line(model, contrast_title(row), (row,))
+        for model in book.models
+        for row in contrast_rows(book, model, readout)
+    ]
+
+
+def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float | None) -> list[str]:
+    """The table's notes: how to read a cell, what is missing and why, power, marks."""
+    shown = [row for panel in panels for line in panel.lines for row in line.cells if row is not None]
+    notes = [SYNTHETIC] if synthetic else []
+    notes.append(
+        f"A cell reads: value [{confidence_text(confidence)}] (n), n being the number its header names. "
+        "Shares in percent, differences in percentage points. "
+        "A dot: not defined for this arm. The cluster of every interval is the patient."
+    )
+    methods = sorted({row["interval_method"] for row in shown if row["interval_method"]})
+    if methods:
+        resamples = sorted({row["resamples"] for row in shown if row["resamples"]})
+        drawn = f"; resamples: {', '.join(str(item) for item in resamples)}" if resamples else ""
+        notes.append(f"Intervals: {', '.join(methods)}{drawn}.")
+    if any(row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS for row in shown):
+        notes.append("Too few events: too few patients differ for an interval to hold; the value stands alone.")
+    if any(row["estimate_status"] == EstimateStatus.INCOMPLETE for row in shown):
+        notes.append(
+            "Incomplete: some responses ended in an error of the machine; "
+            "the bounds take all of them for the worst and for the best."
+        )
+    undefined: dict[tuple[str, str], int] = {}
+    for row in shown:
+        if row["estimate_status"] == EstimateStatus.UNDEFINED:
+            key = (METRICS[Metric(row["metric"])], row["reason"])
+            undefined[key] = undefined.get(key, 0) + 1
+    notes += [f"Undefined: {name}, {count} cell(s): {reason}." for (name, reason), count in sorted(undefined.items())]
+    powers = [row for row in shown if row["mde"] is not None]
+    if powers:
+        power = "; ".join(
+            f"{row['model']}, {contrast_name(row['metric'], row['arm'], row['reference_arm'])} "
+            f"({row['readout']}): {value_text({**row, 'value': row['mde']}).lstrip('+')}"
+            for row in powers
+        )
+        notes.append(f"Smallest difference this study could have detected, points: {power}.")
+    marks = sorted({row["mark"] for row in shown})
+    notes.append("Marks: " + "; ".join(f"{mark}, {MARKS[mark]}" for mark in marks) + ".")
+    return notes
+
+
+def csv_text(book: Book) -> str:
+    """Every estimate with every column, full precision; lists joined by "+", null empty."""
+    stream = io.StringIO()
+    names = ESTIMATES.schema.names
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    for row in book.all_rows:
+        writer.writerow(["+".join(row[name]) if name == "arms" else row[name] for name in names])
+    return stream.getvalue()
+
+
+def texts_of(panel: Panel) -> list[list[str]]:
+    """The cells of a panel as text, a list per line."""
+    lines = []
+    for line in panel.lines:
+        texts = [line.model, line.title, *[cell(row) for row in line.cells]]
+        if panel.with_p:
+            row = line.cells[0]
+            texts.append(probability(None if row is None else row["p_holm"]))
+        lines.append(texts)
+    return lines
+
+
+def markdown_text(title: str, panels: list[Panel], notes: list[str], synthetic: bool) -> str:
+    """The table in Markdown (pipe tables), with banner and notes."""
+    parts = [f"# {_markdown(title)}: main table"]
+    if synthetic:
+        parts.append(f"> **{SYNTHETIC}**")
+    for number, panel in enumerate(panels):
+        rows = ["| " + " | ".join(_markdown(text) for text in panel.header) + " |"]
+        rows.append("|" + "|".join([":--", ":--", *["--:"] * (len(panel.header) - 2)]) + "|")
+        rows += ["| " + " | ".join(_markdown(text) for text in texts) + " |" for texts in texts_of(panel)]
+        parts.append(f"**{chr(ord('A') + number)}. {_markdown(panel.title)}**\n\n" + "\n".join(rows))
+    if not panels:
+        parts.append("There are no estimates.")
+    # The banner stands above already.
+    parts.append("\n".join(f"- {_markdown(note)}" for note in notes if note != SYNTHETIC))
+    return "\n\n".join(parts) + "\n"
+
+
+def _markdown(text: str) -> str:
+    for sign in ("\\", "|", "_", "*", "<", "`"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def main_table(inputs: Files, outputs: Files, settings: MainTableSettings, wildcards: Mapping[str, str]) -> None:
+    """Write the study's main table.
+
+    inputs: `estimates`. outputs: `csv` (all numbers), `markdown`, `latex` (booktabs, longtable).
+    """
+    book = Book.read(inputs.one("estimates"))
+    synthetic = settings.cohort.synthetic
+    confidence = None if settings.statistics is None else settings.statistics.confidence
+    panels = panels_of(book, settings.report.readout)
+    notes = notes_of(book, panels, synthetic, confidence)
+    _write(outputs.one("csv"), csv_text(book))
+    _write(outputs.one("markdown"), markdown_text(settings.report.title, panels, notes, synthetic))
+    _write(outputs.one("latex"), latex_document(settings.report.title, panels, notes))
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="\n")
