@@ -92,6 +92,13 @@ def probability(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def contrast_extras(row: Row | None) -> list[str]:
+    """The further columns of a contrast: p (Holm) and the detectable difference in points."""
+    if row is None:
+        return ["", ""]
+    return [probability(row["p_holm"]), "" if row["mde"] is None else percent(row["mde"])]
+
+
 def confidence_text(confidence: float | None) -> str:
     """The name of the interval: "95 % interval"."""
     return "interval" if confidence is None else f"{100 * confidence:g} % interval"

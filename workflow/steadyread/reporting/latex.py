@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .format import ABSENT, Row, interval_text, probability, status_text, value_text
+from .format import ABSENT, Row, contrast_extras, interval_text, status_text, value_text
 
 if TYPE_CHECKING:
     from .main_table import Line, Panel
@@ -61,8 +61,8 @@ def latex_document(title: str, panels: list[Panel], notes: list[str]) -> str:
 def _panel(panel: Panel) -> str:
     # The model heads its own group of rows: one column less.
     header = panel.header[1:]
-    if panel.with_p:
-        columns = r">{\raggedright\arraybackslash}p{0.62\linewidth}rr"
+    if panel.contrasts:
+        columns = r">{\raggedright\arraybackslash}p{0.55\linewidth}rrr"
     else:
         width = rf">{{\raggedleft\arraybackslash}}p{{{0.79 / (len(header) - 1):.3f}\linewidth}}"
         columns = r">{\raggedright\arraybackslash}p{0.15\linewidth}" + width * (len(header) - 1)
@@ -75,18 +75,17 @@ def _panel(panel: Panel) -> str:
             lines += [] if model is None else [r"\addlinespace"]
             lines.append(rf"\multicolumn{{{len(header)}}}{{@{{}}l}}{{\textbf{{{latex_escape(line.model)}}}}} \\*")
             model = line.model
-        lines += _rows(line, panel.with_p)
+        lines += _rows(line, panel.contrasts)
     lines.append(r"\end{longtable}")
     return "\n".join(lines)
 
 
-def _rows(line: Line, with_p: bool) -> list[str]:
+def _rows(line: Line, contrasts: bool) -> list[str]:
     upper = [line.title, *[_upper(row) for row in line.cells]]
     lower = ["", *[_lower(row) for row in line.cells]]
-    if with_p:
-        first = line.cells[0]
-        upper.append(probability(None if first is None else first["p_holm"]))
-        lower.append("")
+    if contrasts:
+        upper += contrast_extras(line.cells[0])
+        lower += ["", ""]
     return [
         " & ".join(latex_escape(text) for text in upper) + r" \\*",
         " & ".join(latex_escape(text) for text in lower) + r" \\",

@@ -18,7 +18,7 @@ from ..config.statistics import StatisticsConfig
 from ..contracts.enums import Denominator, EstimateStatus, Metric, Readout
 from ..contracts.tables import ESTIMATES
 from ..stages.job import Files
-from .format import cell, confidence_text, probability, value_text
+from .format import cell, confidence_text, contrast_extras, percent
 from .latex import latex_document
 from .lookup import Book, Row, only
 from .names import DENOMINATORS, MARKS, METRICS, READOUTS, SYNTHETIC, arm_name, arm_rank, contrast_name
@@ -52,8 +52,8 @@ class Column:
 
 
 COLUMNS = (
-    Column("Flip rate, all", Metric.FLIP_RATE, Denominator.ALL),
-    Column("Flip rate, both categorical", Metric.FLIP_RATE, Denominator.BOTH_CATEGORICAL),
+    Column("Flip rate", Metric.FLIP_RATE, Denominator.ALL),
+    Column("Flip rate", Metric.FLIP_RATE, Denominator.BOTH_CATEGORICAL),
     Column("Overcommitment", Metric.OVERCOMMITMENT),
     Column("Noise floor d_same", Metric.D_SAME),
     Column("Δ above noise", Metric.DELTA),
@@ -79,13 +79,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel for one readout; `with_p` says whether it has a column for p (Holm)."""
+    """A panel for one readout; `contrasts` adds columns for p (Holm) and the detectable difference."""
 
     readout: str
     title: str
     header: tuple[str, ...]
     lines: tuple[Line, ...]
-    with_p: bool = False
+    contrasts: bool = False
 
 
 def panels_of(book: Book, first: Readout) -> list[Panel]:
@@ -99,8 +99,8 @@ def panels_of(book: Book, first: Readout) -> list[Panel]:
             panels.append(Panel(readout, f"Arms, read from {about}", header, tuple(by_arm)))
         contrasts = _contrast_lines(book, readout)
         if contrasts:
-            header = ("Model", "Contrast", "Estimate", "p (Holm)")
-            panels.append(Panel(readout, f"Contrasts, read from {about}", header, tuple(contrasts), with_p=True))
+            header = ("Model", "Contrast", "Estimate", "p (Holm)", "Detectable, points")
+            panels.append(Panel(readout, f"Contrasts, read from {about}", header, tuple(contrasts), contrasts=True))
     return panels
 
 
@@ -109,11 +109,7 @@ def _arm_lines(book: Book, readout: str) -> list[Line]:
     for model in book.models:
         for arm in book.arms(model, readout):
             cells = tuple(
-                only(
-                    book.select(
-                        column.metric, model=model, readout=readout, denominator=column.denominator, arm=arm
-                    )
-                )
+                only(book.select(column.metric, model=model, readout=readout, denominator=column.denominator, arm=arm))
                 for column in COLUMNS
             )
             if any(cells):
@@ -161,9 +157,7 @@ def contrast_title(row: Row) -> str:
 
 def _contrast_lines(book: Book, readout: str) -> list[Line]:
     return [
-        Line(model, contrast_title(row), (row,))
-        for model in book.models
-        for row in contrast_rows(book, model, readout)
+        Line(model, contrast_title(row), (row,)) for model in book.models for row in contrast_rows(book, model, readout)
     ]
 
 
@@ -194,16 +188,14 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
             key = (METRICS[Metric(row["metric"])], row["reason"])
             undefined[key] = undefined.get(key, 0) + 1
     notes += [f"Undefined: {name}, {count} cell(s): {reason}." for (name, reason), count in sorted(undefined.items())]
-    powers = [row for row in shown if row["mde"] is not None]
+    powers = sorted(row["mde"] for row in shown if row["mde"] is not None)
     if powers:
-        power = "; ".join(
-            f"{row['model']}, {contrast_name(row['metric'], row['arm'], row['reference_arm'])} "
-            f"({row['readout']}): {value_text({**row, 'value': row['mde']}).lstrip('+')}"
-            for row in powers
+        notes.append(
+            "Detectable: the smallest difference this study had the power to detect, per contrast; "
+            f"here {percent(powers[0])} to {percent(powers[-1])} points."
         )
-        notes.append(f"Smallest difference this study could have detected, points: {power}.")
     marks = sorted({row["mark"] for row in shown})
-    notes.append("Marks: " + "; ".join(f"{mark}, {MARKS[mark]}" for mark in marks) + ".")
+    notes += ["Marks: " + "; ".join(f"{mark}, {MARKS[mark]}" for mark in marks) + "."] if marks else []
     return notes
 
 
@@ -223,9 +215,8 @@ def texts_of(panel: Panel) -> list[list[str]]:
     lines = []
     for line in panel.lines:
         texts = [line.model, line.title, *[cell(row) for row in line.cells]]
-        if panel.with_p:
-            row = line.cells[0]
-            texts.append(probability(None if row is None else row["p_holm"]))
+        if panel.contrasts:
+            texts += contrast_extras(line.cells[0])
         lines.append(texts)
     return lines
 

@@ -35,7 +35,7 @@ METRICS: dict[Metric, str] = {
 }
 
 DENOMINATORS: dict[Denominator, str] = {
-    Denominator.ALL: "all responses but errors",
+    Denominator.ALL: "all but errors",
     Denominator.BOTH_ANSWER_SET: "pairs with a label or UNSURE in both",
     Denominator.BOTH_CATEGORICAL: "pairs with a label in both",
     Denominator.BASE_CORRECT: "cases the base arm got right",
