@@ -16,7 +16,8 @@ from ..contracts.problems import StudyError
 Message = dict[str, Any]
 
 IMAGE_WORDS = re.compile(
-    r"\b(images?|imaging|mri?s?|magnetic resonance|ct|scans?|slices?|pictures?|photos?|radiograph\w*|x-?rays?|t[12]\w*)\b",
+    r"\b(images?|imaging|mri?s?|magnetic resonance|ct|scans?|slices?"
+    r"|pictures?|photos?|radiograph\w*|x-?rays?|t[12]\w*)\b",
     re.IGNORECASE,
 )
 """Words of the prompt that would tell a model without images that it misses some."""
