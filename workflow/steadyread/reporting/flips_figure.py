@@ -147,8 +147,8 @@ def _draw(data: list[dict[str, Any]], settings: FlipsFigureSettings, confidence:
                     zorder=0,
                 )  # fmt: skip
             axes.text(
-                0.05 / PLOT - left / PLOT, top + HEAD / 2 + 0.02, arm_name(arm), transform=axes.get_yaxis_transform(), weight="bold",
-                va="center",
+                (0.05 - left) / PLOT, top + HEAD / 2 + 0.02, arm_name(arm), transform=axes.get_yaxis_transform(),
+                weight="bold", va="center",
             )  # fmt: skip
             for place, row in enumerate(item for item in data if item["arm"] == arm):
                 _draw_row(axes, row, top + HEAD + ROW * (place + 0.5), appearance[row["model"]])
