@@ -101,7 +101,8 @@ def logical_digest(table: pa.Table, contract: Table) -> str:
     """
     names = [n for n in contract.schema.names if n not in contract.local and n not in contract.undigested]
     ordered = contract.check(table).select(names)
-    types = canonical_json([[item.name, str(item.type)] for item in ordered.schema])
+    # The types are the contract's: Parquet gives maps back under another spelling.
+    types = canonical_json([[name, str(contract.schema.field(name).type)] for name in names])
     rows = (canonical_json(_plain(row)) for row in ordered.to_pylist())
     return digest_bytes(contract.name.encode(), types, *rows)
 
