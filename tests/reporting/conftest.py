@@ -33,6 +33,11 @@ def estimate_row(**given: Any) -> dict[str, Any]:
     return row
 
 
+def paper(arm: str) -> str:
+    """The mark of a flip rate over all pairs: two are the paper's."""
+    return "P" if arm in ("reverse", "label_swap") else "O"
+
+
 def study_rows(models: tuple[str, ...] = ("model-a", "model-b"), readouts: tuple[str, ...] = ("text",)) -> Rows:
     """A whole study's estimates with values that depend on the names alone."""
     rows: Rows = []
@@ -50,30 +55,34 @@ def study_rows(models: tuple[str, ...] = ("model-a", "model-b"), readouts: tuple
     for model in models:
         for readout in readouts:
             for arm in ARMS:
-                add(model, readout, "overcommitment", "all", arm)
+                if arm == "repeat":
+                    continue
+                if arm not in ("reverse", "label_swap"):
+                    add(model, readout, "overcommitment", "all", arm, mark="P" if arm == "lesion_removed" else "O")
                 add(model, readout, "accuracy", "label_known", arm, mark="O")
-                for status in ("ANSWERED", "UNSURE", "UNPARSED"):
+                for status in ("UNSURE", "REFUSED", "UNPARSED", "TRUNCATED"):
                     add(model, readout, "status_share", "all", arm, variant=status)
                 if arm == "base":
                     add(model, readout, "d_same", "pairs_of_draws", arm, mark="O", value=0.0, low=0.0, high=0.08)
                     continue
-                add(model, readout, "flip_rate", "all", arm, reference_arm="base")
-                add(model, readout, "flip_rate", "both_categorical", arm, reference_arm="base")
-                if arm == "repeat":
-                    continue
+                add(model, readout, "flip_rate", "all", arm, reference_arm="base", mark=paper(arm))
+                add(model, readout, "flip_rate", "both_categorical", arm, reference_arm="base", mark="O")
                 add(model, readout, "d_same", "pairs_of_draws", arm, mark="O", n=2, value=0.0, low=None, high=None)
-                add(model, readout, "delta", "all", arm, reference_arm="base", mark="O")
+                add(model, readout, "delta", "pairs_of_draws", arm, reference_arm="base", mark="O")
                 add(
-                    model, readout, "accuracy_difference", "label_known", arm, reference_arm="base",
+                    model, readout, "accuracy_difference", "label_known", arm, reference_arm="base", mark="O",
                     p=0.02, p_holm=0.06, resamples=5000, interval_method="bootstrap", mde=0.31,
                 )  # fmt: skip
             add(model, readout, "label_swap_inconsistency", "all", "label_swap", reference_arm="base")
-            add(model, readout, "slot_following", "both_categorical", "label_swap", reference_arm="base")
+            add(model, readout, "slot_following", "both_categorical", "label_swap", reference_arm="base", mark="O")
             add(
                 model, readout, "overcommitment_difference", "all", "matched_removed",
                 reference_arm="lesion_removed", mark="O", p=0.0004, p_holm=0.0004, resamples=5000, mde=0.24,
             )  # fmt: skip
-            add(model, readout, "readout_agreement", "all", None)
+            if readout == "text":
+                for arm in ARMS:
+                    if arm != "repeat":
+                        add(model, readout, "readout_agreement", "all", arm, mark="O")
     return rows
 
 

@@ -103,7 +103,7 @@ def _account(rows: Sequence[Row]) -> tuple[int, tuple[tuple[str, str, int], ...]
 def reasons_text(reasons: Sequence[tuple[str, str, int]], errors: int = 0) -> list[str]:
     """Lines such as "2 no lesion (compose_trials)"."""
     lines = [f"{count} {reason_name(reason)} ({stage})" for stage, reason, count in reasons]
-    return lines + ([f"{errors} error{"" if errors == 1 else "s"} of the machine"] if errors else [])
+    return lines + ([f"{errors} error{'' if errors == 1 else 's'} of the machine"] if errors else [])
 
 
 def differences(flows: Sequence[Flow]) -> list[str]:

@@ -68,11 +68,12 @@ def status_text(row: Row) -> str:
     return words
 
 
-def cell(row: Row | None) -> str:
-    """Value [low, high] (n), and the status in words where it is not ok."""
+def cell(row: Row | None, with_mark: bool = False) -> str:
+    """Value [low, high] (n), the mark if wanted, and the status in words where it is not ok."""
     if row is None:
         return ABSENT
-    parts = [value_text(row), interval_text(row), f"({row['n']})", status_text(row)]
+    mark = row["mark"] if with_mark else ""
+    parts = [value_text(row), interval_text(row), f"({row['n']})", mark, status_text(row)]
     return " ".join(part for part in parts if part)
 
 

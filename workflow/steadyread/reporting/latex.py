@@ -75,15 +75,15 @@ def _panel(panel: Panel) -> str:
             lines += [] if model is None else [r"\addlinespace"]
             lines.append(rf"\multicolumn{{{len(header)}}}{{@{{}}l}}{{\textbf{{{latex_escape(line.model)}}}}} \\*")
             model = line.model
-        lines += _rows(line, panel.contrasts)
+        lines += _rows(line, panel)
     lines.append(r"\end{longtable}")
     return "\n".join(lines)
 
 
-def _rows(line: Line, contrasts: bool) -> list[str]:
-    upper = [line.title, *[_upper(row) for row in line.cells]]
+def _rows(line: Line, panel: Panel) -> list[str]:
+    upper = [line.title, *[_upper(row, place in panel.mixed) for place, row in enumerate(line.cells)]]
     lower = ["", *[_lower(row) for row in line.cells]]
-    if contrasts:
+    if panel.contrasts:
         upper += contrast_extras(line.cells[0])
         lower += ["", ""]
     return [
@@ -92,8 +92,8 @@ def _rows(line: Line, contrasts: bool) -> list[str]:
     ]
 
 
-def _upper(row: Row | None) -> str:
-    return ABSENT if row is None else f"{value_text(row)} ({row['n']})"
+def _upper(row: Row | None, with_mark: bool) -> str:
+    return ABSENT if row is None else f"{value_text(row)} ({row['n']})" + (f" {row['mark']}" if with_mark else "")
 
 
 def _lower(row: Row | None) -> str:

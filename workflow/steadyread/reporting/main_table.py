@@ -60,6 +60,9 @@ COLUMNS = (
     Column("Accuracy", Metric.ACCURACY),
 )
 
+FLIP_DENOMINATORS = (Denominator.ALL, Denominator.BOTH_CATEGORICAL)
+"""Denominators of flips in the table for people; the CSV has all four."""
+
 CONTRASTS = (
     Metric.LABEL_SWAP_INCONSISTENCY,
     Metric.SLOT_FOLLOWING,
@@ -79,13 +82,18 @@ class Line:
 
 @dataclass(frozen=True)
 class Panel:
-    """A panel for one readout; `contrasts` adds columns for p (Holm) and the detectable difference."""
+    """A panel for one readout.
+
+    `contrasts` adds columns for p (Holm) and the detectable difference; `mixed` are the estimates of
+    a line (by place) whose cells carry their own mark, since the column's marks differ.
+    """
 
     readout: str
     title: str
     header: tuple[str, ...]
     lines: tuple[Line, ...]
     contrasts: bool = False
+    mixed: frozenset[int] = frozenset()
 
 
 def panels_of(book: Book, first: Readout) -> list[Panel]:
@@ -96,7 +104,10 @@ def panels_of(book: Book, first: Readout) -> list[Panel]:
         by_arm = _arm_lines(book, readout)
         if by_arm:
             header = ("Model", "Arm", *[_column_title(book, readout, column) for column in COLUMNS])
-            panels.append(Panel(readout, f"Arms, read from {about}", header, tuple(by_arm)))
+            mixed = frozenset(
+                place for place, column in enumerate(COLUMNS) if len(_marks_of(book, readout, column)) > 1
+            )
+            panels.append(Panel(readout, f"Arms, read from {about}", header, tuple(by_arm), mixed=mixed))
         contrasts = _contrast_lines(book, readout)
         if contrasts:
             header = ("Model", "Contrast", "Estimate", "p (Holm)", "Detectable, points")
@@ -120,17 +131,26 @@ def _arm_lines(book: Book, readout: str) -> list[Line]:
 def _column_title(book: Book, readout: str, column: Column) -> str:
     rows = book.select(column.metric, readout=readout, denominator=column.denominator)
     of = sorted({DENOMINATORS[Denominator(row["denominator"])] for row in rows})
-    marks = "/".join(sorted({row["mark"] for row in rows}))
+    marks = _marks_of(book, readout, column)
     unit = "points" if column.metric is Metric.DELTA else "%"
     share = f" of {' / '.join(of)}" if of and column.metric is not Metric.DELTA else ""
-    return f"{column.title}, {unit}{share}" + (f" [{marks}]" if marks else "")
+    return f"{column.title}, {unit}{share}" + (f" [{marks[0]}]" if len(marks) == 1 else "")
+
+
+def _marks_of(book: Book, readout: str, column: Column) -> list[str]:
+    rows = book.select(column.metric, readout=readout, denominator=column.denominator)
+    return sorted({row["mark"] for row in rows})
 
 
 def contrast_rows(book: Book, model: str, readout: str) -> list[Row]:
     """The estimates of panel B for one model, in display order."""
     rows: list[Row] = []
     for metric in CONTRASTS:
-        found = book.select(metric, model=model, readout=readout)
+        found = [
+            row
+            for row in book.select(metric, model=model, readout=readout)
+            if metric is not Metric.LABEL_SWAP_INCONSISTENCY or row["denominator"] in FLIP_DENOMINATORS
+        ]
         rows += sorted(
             found,
             key=lambda row: (
@@ -168,7 +188,7 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
     notes.append(
         f"A cell reads: value [{confidence_text(confidence)}] (n), n being the number its header names. "
         "Shares in percent, differences in percentage points. "
-        "A dot: not defined for this arm. The cluster of every interval is the patient."
+        "A letter behind a cell or in brackets: whose definition it is. A dot: not defined for this arm. The cluster of every interval is the patient."
     )
     methods = sorted({row["interval_method"] for row in shown if row["interval_method"]})
     if methods:
@@ -214,7 +234,7 @@ def texts_of(panel: Panel) -> list[list[str]]:
     """The cells of a panel as text, a list per line."""
     lines = []
     for line in panel.lines:
-        texts = [line.model, line.title, *[cell(row) for row in line.cells]]
+        texts = [line.model, line.title, *[cell(row, place in panel.mixed) for place, row in enumerate(line.cells)]]
         if panel.contrasts:
             texts += contrast_extras(line.cells[0])
         lines.append(texts)
