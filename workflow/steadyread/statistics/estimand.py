@@ -1,0 +1,150 @@
+"""What an estimate is an estimate of: means over units, and combinations of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..contracts.enums import ArmName, Denominator, Mark, Metric
+from .clusters import Bools, Floats
+from .reading import Reading
+
+
+@dataclass(frozen=True)
+class Term:
+    """A mean over units (items).
+
+    Attributes
+    ----------
+    value
+        The unit's value where `counted`, shape (units,).
+    counted
+        Units in the denominator.
+    lost
+        Units in which an answer that could have counted ended in ERROR. A unit of several variants
+        may be counted and lost at once.
+    low, high
+        Least and greatest value a unit could have had, had nothing been lost.
+    """
+
+    value: Floats
+    counted: Bools
+    lost: Bools
+    low: Floats
+    high: Floats
+
+
+def over_variants(value: Any, counted: Any, lost: Any, most: Any = 1.0) -> Term:
+    """The mean over an arm's variants and replicates within each unit (PROTOCOLS: mean over k, over shifts).
+
+    Parameters
+    ----------
+    value, counted, lost
+        Arrays of shape (units, variants); value lies in [0, 1].
+    most
+        Greatest value a lost answer could have had, scalar or (units, variants).
+    """
+    counted, lost = np.asarray(counted, dtype=bool), np.asarray(lost, dtype=bool)
+    total = np.where(counted, value, 0.0).sum(axis=1)
+    number, missing = counted.sum(axis=1), lost.sum(axis=1)
+    best = np.where(lost, most, 0.0).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        whole = np.maximum(number + missing, 1)
+        return Term(
+            value=total / np.maximum(number, 1),
+            counted=number > 0,
+            lost=missing > 0,
+            low=total / whole,
+            high=(total + best) / whole,
+        )
+
+
+def difference(first: Term, second: Term) -> Term:
+    """The paired difference over units that have both."""
+    possible = (first.counted | first.lost) & (second.counted | second.lost)
+    return Term(
+        value=first.value - second.value,
+        counted=first.counted & second.counted,
+        lost=possible & (first.lost | second.lost),
+        low=first.low - second.high,
+        high=first.high - second.low,
+    )
+
+
+_MARKS = {
+    (Metric.FLIP_RATE, Denominator.ALL, ArmName.REVERSE): Mark.PAPER,
+    (Metric.FLIP_RATE, Denominator.ALL, ArmName.LABEL_SWAP): Mark.PAPER,
+    (Metric.LABEL_SWAP_INCONSISTENCY, Denominator.ALL, ArmName.LABEL_SWAP): Mark.PAPER,
+    (Metric.OVERCOMMITMENT, Denominator.ALL, ArmName.LESION_REMOVED): Mark.PAPER,
+}
+"""The quantities that arXiv 2608.04885 publishes; its text, and with it its denominator, is not public:
+`all` stands for it. Everything else is ours [O]."""
+
+
+@dataclass(frozen=True)
+class Estimand:
+    """One row to be of the estimates table: Σ coefficient · mean of term.
+
+    Attributes
+    ----------
+    difference
+        A paired contrast (bootstrap interval, events counted) rather than a share (Wilson).
+    tested
+        Whether it carries a p (PROTOCOLS 0.7 lists which do); needs a single term.
+    family
+        Name of the family Holm's correction runs over, None for an exploratory p.
+    """
+
+    metric: Metric
+    denominator: Denominator
+    arm: ArmName
+    terms: tuple[Term, ...]
+    reference_arm: ArmName | None = None
+    variant: str | None = None
+    coefficients: tuple[float, ...] = (1.0,)
+    difference: bool = False
+    tested: bool = False
+    family: str | None = None
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms it is computed from."""
+        return [arm.value for arm in (self.reference_arm, self.arm) if arm is not None]
+
+    @property
+    def mark(self) -> Mark:
+        """Whose definition it is."""
+        return _MARKS.get((self.metric, self.denominator, self.arm), Mark.OWN)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a metric may look at: one model under one readout, and what the study asked.
+
+    Attributes
+    ----------
+    reading
+        The model's decisions under this readout.
+    readings
+        The same model under every readout it has.
+    arms
+        Enabled arms in the study's order, without `repeat`, which belongs to the floor.
+    unsure
+        Whether UNSURE was offered.
+    evidence_preserving
+        Arms of the closed list of PROTOCOLS 0.3.
+    """
+
+    reading: Reading
+    readings: Mapping[str, Reading]
+    arms: tuple[ArmName, ...]
+    unsure: bool
+    evidence_preserving: tuple[ArmName, ...]
+
+    @property
+    def compared(self) -> tuple[ArmName, ...]:
+        """Arms that are compared with base."""
+        return tuple(arm for arm in self.arms if arm is not ArmName.BASE)

@@ -1,0 +1,141 @@
+"""Stage `estimate`: from decisions to numbers with their uncertainty."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict
+
+from ..arms.registry import EVIDENCE_PRESERVING
+from ..config.arms import ArmsConfig
+from ..config.base import Section
+from ..config.models_table import BackendName, BaselineKind
+from ..config.question import QuestionConfig
+from ..config.statistics import StatisticsConfig
+from ..contracts.enums import ArmName
+from ..contracts.files import read_table, write_table
+from ..contracts.problems import StudyError
+from ..contracts.tables import CASES, ESTIMATES, OUTCOMES, TRIALS
+from ..stages.job import Files
+from .estimand import Context
+from .evaluate import Draws, evaluate
+from .floor import assert_floor_is_zero
+from .metrics import estimands_of
+from .multiplicity import adjust
+from .reading import OUTCOME_COLUMNS, readings_of
+from .trial_index import TRIAL_COLUMNS, index_trials
+
+_LOG = logging.getLogger(__name__)
+
+
+class CohortLabels(Section):
+    """The part of section `cohort` that estimates depend on."""
+
+    labels: tuple[str, ...]
+    """The diagnostic labels in canonical order."""
+
+
+class AskedSource(BaseModel):
+    """Of a model's source, what says whether its floor must be zero."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    kind: str
+    """hub, folder, built or baseline."""
+    baseline: BaselineKind | None = None
+    """Which baseline."""
+
+
+class AskedModel(BaseModel):
+    """Of an entry of the models table, what estimates depend on; the rest is let go."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    id: str
+    """Name of the model."""
+    backend: BackendName
+    """What asks it."""
+    source: AskedSource
+    """Where it comes from."""
+    deterministic: bool
+    """Whether the same request always gets the same answer."""
+    dtype: str
+    """Number format."""
+    quantisation: str
+    """Weight quantisation."""
+    device: str
+    """Where it runs."""
+
+    @property
+    def floor_is_zero(self) -> bool:
+        """Whether two draws of a request must agree: float32 on the CPU, and no coin (PROTOCOLS 0.3)."""
+        exact = self.device == "cpu" and self.dtype == "float32" and self.quantisation == "none"
+        return self.deterministic and exact and self.source.baseline is not BaselineKind.COIN
+
+
+class EstimateSettings(Section):
+    """What the stage depends on."""
+
+    seed: int
+    """Seed of the study."""
+    cohort: CohortLabels
+    """The labels."""
+    question: QuestionConfig
+    """Whether UNSURE was offered."""
+    arms: ArmsConfig
+    """What was varied."""
+    models_table: tuple[AskedModel, ...]
+    """The models that were asked."""
+    statistics: StatisticsConfig
+    """Intervals and tests."""
+
+
+def estimate(inputs: Files, outputs: Files, settings: EstimateSettings, wildcards: Mapping[str, str]) -> None:
+    """Estimate every metric of every model under every readout.
+
+    Parameters
+    ----------
+    inputs
+        `cases`, `trials` (all shards), `outcomes` (all models and groups).
+    outputs
+        `estimates`.
+    wildcards
+        `study`, the study's name.
+
+    Raises
+    ------
+    StudyError
+        If trials and outcomes do not belong together, a model was not asked, or the floor of a
+        model that cannot vary is not zero.
+    """
+    trials = read_table(inputs.all("trials"), TRIALS, TRIAL_COLUMNS)
+    cases = read_table(inputs.all("cases"), CASES, ("case_id", "label"))
+    outcomes = read_table(inputs.all("outcomes"), OUTCOMES, OUTCOME_COLUMNS)
+    rows = estimate_rows(trials, cases, outcomes, settings, wildcards["study"])
+    write_table(outputs.one("estimates"), ESTIMATES, rows)
+
+
+def estimate_rows(
+    trials: pa.Table, cases: pa.Table, outcomes: pa.Table, settings: EstimateSettings, study: str
+) -> Sequence[dict[str, Any]]:
+    """The rows of the estimates table; tables need only the columns that are read, in any order."""
+    if not trials.num_rows:
+        raise StudyError("there are no trials to estimate from: every case was left out; see the exclusions tables")
+    index = index_trials(trials, cases, settings.cohort.labels)
+    draws = Draws.of(settings.statistics, index.units.patients, settings.seed)
+    readings = readings_of(index, outcomes, [model.id for model in settings.models_table])
+    arms = tuple(arm for arm in settings.arms.enabled if arm is not ArmName.REPEAT)
+    rows: list[dict[str, Any]] = []
+    for model in settings.models_table:
+        for readout, reading in readings[model.id].items():
+            if model.floor_is_zero:
+                assert_floor_is_zero(reading)
+            context = Context(reading, readings[model.id], arms, settings.question.unsure, EVIDENCE_PRESERVING)
+            found = evaluate(estimands_of(context), index.units, draws)
+            rows += [{"study": study, "model": model.id, "readout": readout, **row} for row in found]
+        _LOG.info("model %s is estimated", model.id)
+    adjust(rows)
+    return rows
