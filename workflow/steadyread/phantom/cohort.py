@@ -14,7 +14,7 @@ from .design import PhantomCase, plan
 from .shapes import LESION_LABELS
 from .write_dicom import SEGMENTS, Series, write_segmentation, write_series
 from .write_nifti import write_nifti
-from .write_slice_table import slice_table_options, write_slice_table
+from .write_slice_table import has_own_table, slice_table_options, write_slice_table
 
 FILES = "files"
 """Name of the folder beside the table; paths in the table begin with it."""
@@ -59,6 +59,7 @@ def write_case(case: PhantomCase, folder: Path) -> dict[str, str]:
     own = Path(case.patient_id) / case.sequence
     volume, labels = case.volume(), case.lesion_map()
     affine = case.grid.affine
+    annotated: Path | None
     row = {
         "case_id": case.case_id,
         "patient_id": case.patient_id,
@@ -86,7 +87,11 @@ def write_case(case: PhantomCase, folder: Path) -> dict[str, str]:
             write_nifti(folder / annotated, labels, affine, case.stored_axes)
             row["lesion_labels"] = ",".join(str(label) for label in LESION_LABELS)
         else:
-            annotated = own / "lesions.tsv"
-            write_slice_table(folder / annotated, case)
             row |= slice_table_options(case)
-    return row | {"volume": (Path(FILES) / written).as_posix(), "annotation": (Path(FILES) / annotated).as_posix()}
+            annotated = own / "lesions.tsv" if has_own_table(case) else None
+            if annotated is not None:
+                write_slice_table(folder / annotated, case)
+    row["volume"] = f"{FILES}/{written.as_posix()}"
+    if annotated is not None:
+        row["annotation"] = f"{FILES}/{annotated.as_posix()}"
+    return row

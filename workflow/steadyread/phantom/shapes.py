@@ -27,6 +27,9 @@ HEAD = (76.0, 96.0, 92.0)
 MARKER_RADIUS = (4.5, 5.0, 11.0)
 """Half axes of the oil capsule that marks the right temple, as scanners' staff tape it there."""
 
+FAR = 10.0
+"""Beyond this distance (mm) a shape leaves no trace, however soft its edge."""
+
 SIGNAL: dict[str, dict[str, float]] = {
     "T1CE": {
         "fat": 1500, "bone": 90, "marrow": 800, "csf": 260, "grey": 760, "white": 1080, "muscle": 620, "vessel": 1700,
@@ -81,7 +84,7 @@ class Lesion:
         `points`: RAS millimetres, shape (…, 3).
         """
         offset = points - np.asarray(self.centre)
-        distance: FloatArray = np.sqrt((offset * offset).sum(axis=-1))
+        distance: FloatArray = _length(offset)
         surface = np.full_like(distance, self.radius)
         if self.waves:
             direction = offset / np.maximum(distance, 1e-9)[..., None]
@@ -129,7 +132,11 @@ class Head:
             weight = np.clip(0.5 + inside / softness, 0, 1)
             image[...] = image * (1 - weight) + tissue[name] * weight
 
+        lowest, highest = float(z.min()), float(z.max())
+
         def ellipsoid(centre: Vector, axes: Vector) -> FloatArray:
+            if lowest > centre[2] + axes[2] + FAR or highest < centre[2] - axes[2] - FAR:
+                return np.full(depth.shape, -FAR)  # most shapes miss most slices
             return -_ellipsoid(points, centre, axes)
 
         paint("fat", depth)
@@ -197,12 +204,18 @@ class Head:
 def _ellipsoid(points: FloatArray, centre: Vector, axes: Vector) -> FloatArray:
     """Approximate signed distance to an ellipsoid in millimetres, positive outside."""
     scaled = (points - np.asarray(centre, dtype=float)) / np.asarray(axes, dtype=float)
-    radius: FloatArray = np.sqrt((scaled * scaled).sum(axis=-1))
+    radius: FloatArray = _length(scaled)
     # First order: value over gradient, so that shells keep their thickness along all axes.
     steep = scaled / np.asarray(axes, dtype=float)
-    gradient = np.sqrt((steep * steep).sum(axis=-1)) / np.maximum(radius, 1e-9)
+    gradient = _length(steep) / np.maximum(radius, 1e-9)
     distance: FloatArray = (radius - 1) / np.maximum(gradient, 1.0 / max(axes))
     return distance
+
+
+def _length(vectors: FloatArray) -> FloatArray:
+    """Euclidean length over the last axis; einsum is several times faster here than a sum over 3."""
+    length: FloatArray = np.sqrt(np.einsum("...i,...i->...", vectors, vectors))
+    return length
 
 
 def _waves(points: FloatArray, waves: tuple[tuple[float, float, float, float], ...]) -> FloatArray:

@@ -16,9 +16,7 @@ SCANNER_ANATOMICAL = 1
 """NIfTI's code for coordinates of the scanner."""
 
 
-def to_stored(
-    array: NDArray[np.generic], affine: FloatArray, axcodes: str
-) -> tuple[NDArray[np.generic], FloatArray, NDArray[np.intp]]:
+def to_stored(array: NDArray[np.generic], affine: FloatArray, axcodes: str) -> tuple[NDArray[np.generic], FloatArray]:
     """Reorder an array in RAS+ axis order to the axis order of a file.
 
     Parameters
@@ -31,17 +29,15 @@ def to_stored(
     Returns
     -------
     tuple
-        The stored array, its affine, and which stored axis holds the RAS+ axes 0, 1, 2.
+        The stored array and its affine.
     """
     change = ornt_transform(axcodes2ornt("RAS"), axcodes2ornt(axcodes))
-    stored = nibabel.apply_orientation(array, change)
-    place: NDArray[np.intp] = change[:, 0].astype(np.intp)
-    return stored, affine @ inv_ornt_aff(change, array.shape), place
+    return nibabel.apply_orientation(array, change), affine @ inv_ornt_aff(change, array.shape)
 
 
 def write_nifti(path: Path, array: NDArray[np.generic], affine: FloatArray, axcodes: str) -> None:
     """Write an array in RAS+ axis order as a .nii.gz stored in another order; sform and qform agree."""
-    stored, stored_affine, _ = to_stored(array, affine, axcodes)
+    stored, stored_affine = to_stored(array, affine, axcodes)
     image = nibabel.Nifti1Image(np.ascontiguousarray(stored), stored_affine)
     image.header.set_xyzt_units("mm")
     image.set_sform(stored_affine, SCANNER_ANATOMICAL)

@@ -1,4 +1,4 @@
-"""Writes a table of lesion slices, as sites without masks keep it: slice numbers, and boxes in voxels."""
+"""Writes which slices show the lesion, as sites without masks keep it: numbers, and boxes in voxels."""
 
 from __future__ import annotations
 
@@ -15,38 +15,41 @@ COLUMNS = ("index", "x0", "y0", "x1", "y1")
 
 
 def slice_table_options(case: PhantomCase) -> dict[str, str]:
-    """What the cohort's table says about the numbers of a case's slice table.
+    """What the cohort's table says about a case's slice numbers.
 
-    Where the file's last axis is the slice axis its own order counts; elsewhere feet to head does.
-    T1CE counts from 0, T2 from 1, as viewers differ in that.
+    Where the slice axis is the last axis of the file, a table beside it counts in the file's own order
+    and has boxes. Elsewhere the numbers stand in the cohort's table itself, feet to head. T1CE counts
+    from 0, T2 from 1, as viewers differ in that.
     """
-    assert case.stored_axes is not None
-    last_is_slice = case.stored_axes[2] in "SI"
-    return {
-        "index_base": "0" if case.sequence == "T1CE" else "1",
-        "index_order": "storage" if last_is_slice else "feet_to_head",
-    }
+    base = 0 if case.sequence == "T1CE" else 1
+    if has_own_table(case):
+        return {"index_base": str(base), "index_order": "storage"}
+    shown = np.isin(case.lesion_map(), LESION_LABELS).any(axis=(0, 1))
+    numbers = ",".join(str(int(k) + base) for k in np.flatnonzero(shown))
+    return {"index": numbers, "index_base": str(base), "index_order": "feet_to_head"}
+
+
+def has_own_table(case: PhantomCase) -> bool:
+    """Whether a case's lesion slices stand in a file of their own."""
+    return case.stored_axes is not None and case.stored_axes[2] in "SI"
 
 
 def write_slice_table(path: Path, case: PhantomCase) -> None:
-    """Write one row per lesion and slice, boxes [x0, y0, x1, y1) in voxels of the stored file."""
+    """Write one row per slice that shows the lesion: its storage index, and a box [x0, y0, x1, y1) per lesion.
+
+    Boxes are voxels (i, j) of the stored file.
+    """
     assert case.stored_axes is not None
-    options = slice_table_options(case)
-    labels, _, place = to_stored(case.lesion_map(), case.grid.affine, case.stored_axes)
-    axis = int(place[2])
-    lesion = np.moveaxis(np.isin(labels, LESION_LABELS), axis, 2)
-    count = lesion.shape[2]
-    upward = case.stored_axes[axis] == "S"
+    base = int(slice_table_options(case)["index_base"])
     rows = []
-    for stored_index in range(count):
-        if not lesion[:, :, stored_index].any():
-            continue
-        index = stored_index if options["index_order"] == "storage" or upward else count - 1 - stored_index
-        x, y = np.nonzero(lesion[:, :, stored_index])
-        box = (int(x.min()), int(y.min()), int(x.max()) + 1, int(y.max()) + 1)
-        rows.append(dict(zip(COLUMNS, (index + int(options["index_base"]), *box), strict=True)))
+    for lesion in case.head.lesions:
+        shape = np.stack([lesion.depth(case.grid.slice_points(k)) >= 0 for k in range(case.grid.shape[2])], axis=-1)
+        stored = to_stored(shape, case.grid.affine, case.stored_axes)[0]
+        for index in np.flatnonzero(stored.any(axis=(0, 1))):
+            i, j = np.nonzero(stored[:, :, index])
+            rows.append((int(index) + base, int(i.min()), int(j.min()), int(i.max()) + 1, int(j.max()) + 1))
     path.parent.mkdir(parents=True, exist_ok=True)
     with open(path, "w", encoding="utf-8", newline="") as handle:
-        writer = csv.DictWriter(handle, COLUMNS, dialect="excel-tab", lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(sorted(rows, key=lambda row: row["index"]))
+        writer = csv.writer(handle, dialect="excel-tab", lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows(sorted(rows))
