@@ -7,6 +7,7 @@ need no case of their own. All affines are voxel index to RAS millimetres.
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from ..contracts.enums import Reason
 from ..contracts.problems import CaseProblem
 from ..volumes.volume import Volume
 
-Affine = NDArray[np.float64]
+Affine = NDArray[np.floating[Any]]
 _SAMPLES = 16
 _LEAST_OVERLAP = 0.5
 
@@ -78,6 +79,15 @@ def place_mask(
     return placed
 
 
+def is_on_grid(shape: tuple[int, ...], affine: Affine, volume: Volume, tolerance_mm: float) -> bool:
+    """Whether a mask's voxels are the volume's, in any axis order, and none lies outside it."""
+    placement = _on_lattice(shape, affine, volume, tolerance_mm)
+    if placement is None:
+        return False
+    ends = np.array([[0, 0, 0, 1], [*(count - 1 for count in shape), 1]]) @ placement.T
+    return bool((ends >= 0).all() and (ends < np.array(volume.shape)).all())
+
+
 def _size(shape: tuple[int, ...], affine: Affine) -> str:
     spacing = np.linalg.norm(affine[:3, :3], axis=0)
     return f"{' × '.join(map(str, shape))} voxels of {' × '.join(f'{step:.3g}' for step in spacing)} mm"
@@ -115,9 +125,7 @@ def _on_lattice(
     return whole[:3].astype(np.int64)
 
 
-def _copied(
-    mask: NDArray[np.bool_], placement: NDArray[np.int64], shape: tuple[int, int, int]
-) -> NDArray[np.bool_]:
+def _copied(mask: NDArray[np.bool_], placement: NDArray[np.int64], shape: tuple[int, int, int]) -> NDArray[np.bool_]:
     turn, shift = placement[:, :3], placement[:, 3]
     sources = np.abs(turn).argmax(axis=1)
     signs = turn.sum(axis=1)

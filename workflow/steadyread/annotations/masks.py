@@ -57,9 +57,7 @@ def load_mask(
     return place_mask(found, read.affine, volume, lesions.grid_tolerance_mm, lesions.resample)
 
 
-def lesion_voxels(
-    values: NDArray[Any], lesion_labels: frozenset[int] | None, tolerance: float
-) -> NDArray[np.bool_]:
+def lesion_voxels(values: NDArray[Any], lesion_labels: frozenset[int] | None, tolerance: float) -> NDArray[np.bool_]:
     """The voxels whose label is lesion, once values are whole numbers up to the tolerance.
 
     Parameters

@@ -22,6 +22,7 @@ class IndexOrder(StrEnum):
     """Axial slices from the feet up, whatever the file's own order."""
 
 
+NO_SLICE = "none"
 OPTIONS: dict[AnnotationKind, tuple[str, ...]] = {
     AnnotationKind.MASK: ("lesion_labels",),
     AnnotationKind.SEG: ("segments",),
@@ -42,7 +43,8 @@ class AnnotationOptions:
     segments
         DICOM SEG segments that are lesion, by label or number; None: the only one there is.
     index
-        Slice numbers given in the cohort's table itself, without a slice table.
+        Slice numbers given in the cohort's table itself, without a slice table; the word `none` says
+        that no slice shows a lesion.
     index_base
         Number of the first slice, 0 or 1.
     index_order
@@ -115,6 +117,8 @@ def _parts(text: str) -> tuple[str, ...]:
 def _integers(name: str, given: Mapping[str, str]) -> tuple[int, ...] | None:
     if name not in given:
         return None
+    if name == "index" and given[name].casefold() == NO_SLICE:
+        return ()
     try:
         numbers = tuple(int(part) for part in given[name].split(","))
     except ValueError:

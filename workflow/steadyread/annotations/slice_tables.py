@@ -80,8 +80,9 @@ def listed_slices(options: AnnotationOptions, reference: LoadedVolume) -> Lesion
     CaseProblem
         As `load_slice_table`.
     """
-    base, order = _meaning([{}], options)
-    axis, places = _by_number(list(options.index or ()), base, order, reference)
+    numbers = options.index or ()
+    base, order = _meaning([{}] if numbers else [], options)
+    axis, places = _by_number(numbers, base, order, reference)
     return LesionSlices(axis, frozenset(places))
 
 
@@ -129,9 +130,7 @@ def _stated(rows: Sequence[Row], column: str) -> set[str]:
     return {row[column] for row in rows if row.get(column)}
 
 
-def _by_number(
-    numbers: Sequence[int], base: int, order: IndexOrder, reference: LoadedVolume
-) -> tuple[int, list[int]]:
+def _by_number(numbers: Sequence[int], base: int, order: IndexOrder, reference: LoadedVolume) -> tuple[int, list[int]]:
     """Canonical axis, and canonical index of each slice number."""
     mapping = reference.mapping
     dicom = reference.native_order is not None

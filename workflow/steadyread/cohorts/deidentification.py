@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..contracts.enums import Deidentified
+from ..contracts.problems import CaseProblem
+from ..volumes.archive import opened
+from ..volumes.dicom_files import image_headers
 
 
 @dataclass(frozen=True)
@@ -37,27 +40,17 @@ def deidentified_state(table: Deidentified | None, headers: HeaderClaims, attest
 
 
 def header_claims(path: Path) -> HeaderClaims:
-    """Read the claims of a DICOM file, folder or archive; a file that is no DICOM claims nothing.
+    """Read the claims of a DICOM file, folder or archive.
 
-    Unreadable files claim nothing here: reading the volume tells what is wrong with them.
+    Files that are no DICOM, or unreadable, claim nothing: reading the volume tells what is wrong.
     """
-    from ..volumes.archive import opened
-
-    with opened(path) as place:
-        files = sorted(item for item in place.rglob("*") if item.is_file()) if place.is_dir() else [place]
-        answers = [answer for answer in map(_answers, files) if answer is not None]
-    removed = {answer[0] for answer in answers}
-    burned = {answer[1] for answer in answers}
+    try:
+        with opened(path) as place:
+            files = sorted(item for item in place.rglob("*") if item.is_file()) if place.is_dir() else [place]
+            headers = image_headers(files)
+    except CaseProblem:
+        return HeaderClaims()
+    removed = {header.identity_removed for header in headers}
+    burned = {header.burned_in for header in headers}
     deidentified = Deidentified.NO if "NO" in removed else Deidentified.YES if removed == {"YES"} else None
     return HeaderClaims(deidentified, True if "YES" in burned else False if burned == {"NO"} else None)
-
-
-def _answers(file: Path) -> tuple[str, str] | None:
-    from pydicom import dcmread
-    from pydicom.errors import InvalidDicomError
-
-    try:
-        header = dcmread(file, stop_before_pixels=True, specific_tags=["PatientIdentityRemoved", "BurnedInAnnotation"])
-    except (InvalidDicomError, OSError, EOFError, ValueError, KeyError, AttributeError, NotImplementedError):
-        return None
-    return tuple(str(header.get(name, "")).strip().upper() for name in ("PatientIdentityRemoved", "BurnedInAnnotation"))  # type: ignore[return-value]

@@ -1,0 +1,151 @@
+"""DICOM segmentations, placed by their geometry; sparse frames and several segments."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..config.lesions import LesionsConfig
+from ..contracts.enums import Reason
+from ..contracts.problems import CaseProblem
+from ..volumes.archive import opened
+from ..volumes.loaded import LoadedVolume
+from ..volumes.volume import Volume
+from .grids import is_on_grid, place_mask
+
+_LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
+_FRACTION = 0.5
+
+
+def load_seg(
+    path: Path, segments: Sequence[str] | None, reference: LoadedVolume, lesions: LesionsConfig
+) -> NDArray[np.bool_]:
+    """Read a DICOM segmentation onto the grid of its canonical volume (RAS+).
+
+    Frames that a SEG leaves out are empty. Fractional segments count from one half on.
+
+    Parameters
+    ----------
+    path
+        The SEG: a file, or a folder or archive that holds it alone.
+    segments
+        Segments that are lesion, by label or number; None: the only one there is.
+    reference
+        The volume it was drawn on.
+    lesions
+        Tolerance of the grid, and whether to resample.
+
+    Raises
+    ------
+    CaseProblem
+        ANNOTATION_UNREADABLE: no readable SEG. ANNOTATION_AMBIGUOUS: several segments and none
+        named. ANNOTATION_LABELS: a named segment that the SEG lacks. ANNOTATION_OTHER_SPACE:
+        another frame of reference, or see `grids.place_mask`.
+    """
+    with warnings.catch_warnings():
+        # pydicom's warnings about odd values quote them: names must not reach a log.
+        warnings.simplefilter("ignore")
+        seg = _read(path)
+        _check_frame_of_reference(seg, reference)
+        numbers = _chosen(seg, segments)
+        mask, affine = _voxels(seg, numbers)
+    return _placed(mask, affine, reference.volume, lesions)
+
+
+def _read(path: Path) -> Any:
+    import highdicom
+
+    try:
+        with opened(path) as place:
+            files = sorted(item for item in place.rglob("*") if item.is_file()) if place.is_dir() else [place]
+            if len(files) == 1:
+                return highdicom.seg.segread(files[0])
+    except CaseProblem as problem:
+        raise _unreadable(problem.detail) from problem
+    except Exception as error:  # pydicom and highdicom raise many types on broken files
+        raise _unreadable(f"it is no readable DICOM SEG ({type(error).__name__})") from error
+    raise _unreadable(f"expected one DICOM SEG file, found {len(files)} files")
+
+
+def _check_frame_of_reference(seg: Any, reference: LoadedVolume) -> None:
+    theirs, ours = str(seg.get("FrameOfReferenceUID", "") or ""), reference.frame_of_reference_uid or ""
+    if theirs and ours and theirs != ours:
+        raise CaseProblem(
+            Reason.ANNOTATION_OTHER_SPACE, "the SEG and the volume have different frames of reference (DICOM)"
+        )
+
+
+def _chosen(seg: Any, segments: Sequence[str] | None) -> list[int]:
+    numbers = [int(number) for number in seg.segment_numbers]
+    if segments is None:
+        if len(numbers) != 1:
+            raise CaseProblem(
+                Reason.ANNOTATION_AMBIGUOUS,
+                f"the SEG holds {len(numbers)} segments; name the ones that are lesion in the column segments",
+            )
+        return numbers
+    labels = {number: str(seg.get_segment_description(number).segment_label).strip().casefold() for number in numbers}
+    whole = ",".join(segments).casefold()
+    if whole in labels.values():
+        segments = [whole]
+    chosen: set[int] = set()
+    for wanted in segments:
+        found = {number for number in numbers if wanted == str(number)} or {
+            number for number, label in labels.items() if label == wanted.strip().casefold()
+        }
+        if not found:
+            raise CaseProblem(
+                Reason.ANNOTATION_LABELS,
+                f"a named segment is not in the SEG, which holds {len(numbers)} segments, "
+                f"numbered {numbers[0]} … {numbers[-1]}",
+            )
+        chosen |= found
+    return sorted(chosen)
+
+
+def _voxels(seg: Any, numbers: list[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """The union of segments, shape (slice, row, column), with its affine (RAS)."""
+    try:
+        volume = seg.get_volume(segment_numbers=numbers, combine_segments=False)
+    except Exception as error:  # see _read
+        raise _unreadable(f"its frames make no regular volume ({type(error).__name__})") from error
+    # One plane per segment along the last axis; segments may overlap.
+    mask: NDArray[np.bool_] = np.any(np.asarray(volume.array) >= _FRACTION, axis=-1)
+    return mask, _LPS_TO_RAS @ np.asarray(volume.affine, dtype=np.float64)
+
+
+def _placed(
+    mask: NDArray[np.bool_], affine: NDArray[np.float64], volume: Volume, lesions: LesionsConfig
+) -> NDArray[np.bool_]:
+    """Frame by frame where frames lie on the volume's slices, whatever lies between; else as a whole.
+
+    A SEG that keeps frames 3 and 9 only and names no spacing looks like two slices six times as thick.
+    """
+    filled = np.flatnonzero(mask.any(axis=(1, 2)))
+    frames = [(mask[[index]], _frame_affine(affine, int(index), volume)) for index in filled]
+    tolerance = lesions.grid_tolerance_mm
+    if not frames or not all(is_on_grid(frame.shape, place, volume, tolerance) for frame, place in frames):
+        return place_mask(mask, affine, volume, tolerance, lesions.resample)
+    placed = np.zeros(volume.shape, dtype=np.bool_)
+    for frame, place in frames:
+        placed |= place_mask(frame, place, volume, tolerance, resample=False)
+    return placed
+
+
+def _frame_affine(affine: NDArray[np.float64], index: int, volume: Volume) -> NDArray[np.float64]:
+    """One frame's affine, as thick as a slice of the volume."""
+    frame = affine.copy()
+    frame[:, 3] = affine @ (index, 0, 0, 1)
+    along = np.linalg.solve(volume.affine[:3, :3], affine[:3, 0])
+    axis = int(np.abs(along).argmax())
+    frame[:3, 0] = np.sign(along[axis]) * volume.affine[:3, axis]
+    return frame
+
+
+def _unreadable(detail: str) -> CaseProblem:
+    return CaseProblem(Reason.ANNOTATION_UNREADABLE, f"SEG: {detail}")
