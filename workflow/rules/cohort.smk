@@ -2,11 +2,11 @@ rule make_phantom:
     output:
         table="results/phantom_cohort/cohort.tsv",
         files=directory("results/phantom_cohort/files"),
+    log:
+        "results/logs/make_phantom.log",
     params:
         code=plan.code("make_phantom"),
         settings=plan.params("make_phantom"),
-    log:
-        "results/logs/make_phantom.log",
     message:
         "Writing the phantom cohort: DICOM, NIfTI and a table, as anyone's data"
     script:
@@ -21,11 +21,11 @@ rule register_cohort:
         sources="results/{study}/cohort/sources.parquet",
         items="results/{study}/cohort/items.parquet",
         exclusions="results/{study}/cohort/exclusions.parquet",
+    log:
+        "results/{study}/logs/register_cohort.log",
     params:
         code=plan.code("register_cohort"),
         settings=plan.params("register_cohort"),
-    log:
-        "results/{study}/logs/register_cohort.log",
     message:
         "Registering the cohort's cases, sources and items"
     script:

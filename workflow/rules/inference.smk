@@ -7,9 +7,6 @@ rule infer:
         listing=plan.snapshot,
     output:
         responses="results/{study}/responses/{model}/{group}/responses.parquet",
-    params:
-        code=plan.code("infer"),
-        settings=plan.params("infer"),
     log:
         "results/{study}/logs/infer/{model}/{group}.log",
     threads: plan.resource("threads")
@@ -17,6 +14,9 @@ rule infer:
         gpu=plan.resource("gpus"),
         mem_mb=plan.resource("mem_mb"),
         runtime=plan.resource("runtime_min"),
+    params:
+        code=plan.code("infer"),
+        settings=plan.params("infer"),
     message:
         "Asking {wildcards.model} the trials of group {wildcards.group}"
     script:
@@ -30,11 +30,11 @@ rule score:
         prompt=plan.prompt,
     output:
         outcomes="results/{study}/outcomes/{model}/{group}/outcomes.parquet",
+    log:
+        "results/{study}/logs/score/{model}/{group}.log",
     params:
         code=plan.code("score"),
         settings=plan.params("score"),
-    log:
-        "results/{study}/logs/score/{model}/{group}.log",
     message:
         "Reading the answers of {wildcards.model}, group {wildcards.group}"
     script:

@@ -2,11 +2,11 @@ rule build_random_model:
     output:
         listing="results/models/{model}/snapshot.json",
         snapshot=directory("results/models/{model}/snapshot"),
+    log:
+        "results/models/{model}/build_random_model.log",
     params:
         code=plan.code("build_random_model"),
         settings=plan.params("build_random_model"),
-    log:
-        "results/models/{model}/build_random_model.log",
     message:
         "Building the random-weight model {wildcards.model} from its seed"
     script:
@@ -16,11 +16,11 @@ rule build_random_model:
 rule list_snapshot:
     output:
         listing="results/models/{model}/listing.json",
+    log:
+        "results/models/{model}/list_snapshot.log",
     params:
         code=plan.code("list_snapshot"),
         settings=plan.params("list_snapshot"),
-    log:
-        "results/models/{model}/list_snapshot.log",
     message:
         "Digesting the weights of {wildcards.model} where they lie on this machine"
     script:

@@ -10,11 +10,11 @@ rule main_table:
         ),
         markdown="reports/{study}/tables/main.md",
         latex="reports/{study}/tables/main.tex",
+    log:
+        "results/{study}/logs/main_table.log",
     params:
         code=plan.code("main_table"),
         settings=plan.params("main_table"),
-    log:
-        "results/{study}/logs/main_table.log",
     message:
         "Writing the main table"
     script:
@@ -34,11 +34,11 @@ rule flips_figure:
         ),
         png="reports/{study}/figures/flips.png",
         data="reports/{study}/figures/flips.csv",
+    log:
+        "results/{study}/logs/flips_figure.log",
     params:
         code=plan.code("flips_figure"),
         settings=plan.params("flips_figure"),
-    log:
-        "results/{study}/logs/flips_figure.log",
     message:
         "Drawing the flip rates by arm"
     script:
@@ -58,11 +58,11 @@ rule flow_diagram:
         ),
         png="reports/{study}/figures/flow.png",
         data="reports/{study}/figures/flow.csv",
+    log:
+        "results/{study}/logs/flow_diagram.log",
     params:
         code=plan.code("flow_diagram"),
         settings=plan.params("flow_diagram"),
-    log:
-        "results/{study}/logs/flow_diagram.log",
     message:
         "Drawing the case flow"
     script:
@@ -73,7 +73,9 @@ rule contact_sheet:
     input:
         cases="results/{study}/cohort/cases.parquet",
         slices=plan.over_shards("results/{study}/slices/{shard}/slices.parquet"),
-        lesion_slices=plan.over_shards("results/{study}/slices/{shard}/lesion_slices.parquet"),
+        lesion_slices=plan.over_shards(
+            "results/{study}/slices/{shard}/lesion_slices.parquet"
+        ),
         images=plan.over_shards("results/{study}/images/{shard}/images.parquet"),
     output:
         png=report(
@@ -83,11 +85,11 @@ rule contact_sheet:
             labels={"figure": "contact sheet"},
         ),
         data="reports/{study}/figures/contact_sheet.csv",
+    log:
+        "results/{study}/logs/contact_sheet.log",
     params:
         code=plan.code("contact_sheet"),
         settings=plan.params("contact_sheet"),
-    log:
-        "results/{study}/logs/contact_sheet.log",
     message:
         "Laying out the contact sheet with lesion boxes"
     script:
@@ -108,11 +110,11 @@ rule summary:
             caption="../report/summary.rst",
             category="Summary",
         ),
+    log:
+        "results/{study}/logs/summary.log",
     params:
         code=plan.code("summary"),
         settings=plan.params("summary"),
-    log:
-        "results/{study}/logs/summary.log",
     message:
         "Writing the summary page"
     script:

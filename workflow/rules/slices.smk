@@ -6,11 +6,11 @@ rule slice_volumes:
         slices="results/{study}/slices/{shard}/slices.parquet",
         exclusions="results/{study}/slices/{shard}/exclusions.parquet",
         images="results/{study}/images/{shard}/images.parquet",
+    log:
+        "results/{study}/logs/slice_volumes/{shard}.log",
     params:
         code=plan.code("slice_volumes"),
         settings=plan.params("slice_volumes"),
-    log:
-        "results/{study}/logs/slice_volumes/{shard}.log",
     message:
         "Slicing the volumes of shard {wildcards.shard}"
     script:
@@ -26,11 +26,11 @@ rule mark_lesions:
     output:
         lesion_slices="results/{study}/slices/{shard}/lesion_slices.parquet",
         exclusions="results/{study}/slices/{shard}/lesion_exclusions.parquet",
+    log:
+        "results/{study}/logs/mark_lesions/{shard}.log",
     params:
         code=plan.code("mark_lesions"),
         settings=plan.params("mark_lesions"),
-    log:
-        "results/{study}/logs/mark_lesions/{shard}.log",
     message:
         "Marking the lesion slices of shard {wildcards.shard}"
     script:
@@ -43,11 +43,11 @@ rule perturb_images:
         images="results/{study}/images/{shard}/images.parquet",
     output:
         images="results/{study}/images/{shard}/derived.parquet",
+    log:
+        "results/{study}/logs/perturb_images/{shard}.log",
     params:
         code=plan.code("perturb_images"),
         settings=plan.params("perturb_images"),
-    log:
-        "results/{study}/logs/perturb_images/{shard}.log",
     message:
         "Deriving the perturbed images of shard {wildcards.shard}"
     script:

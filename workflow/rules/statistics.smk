@@ -2,14 +2,16 @@ rule estimate:
     input:
         cases="results/{study}/cohort/cases.parquet",
         trials=plan.over_shards("results/{study}/trials/r1/{shard}/trials.parquet"),
-        outcomes=plan.over_models("results/{study}/outcomes/{model}/{group}/outcomes.parquet"),
+        outcomes=plan.over_models(
+            "results/{study}/outcomes/{model}/{group}/outcomes.parquet"
+        ),
     output:
         estimates="results/{study}/estimates/estimates.parquet",
+    log:
+        "results/{study}/logs/estimate.log",
     params:
         code=plan.code("estimate"),
         settings=plan.params("estimate"),
-    log:
-        "results/{study}/logs/estimate.log",
     message:
         "Estimating rates and contrasts, clustered by patient"
     script:
@@ -21,14 +23,16 @@ rule account_cases:
         cases="results/{study}/cohort/cases.parquet",
         exclusions=plan.exclusions,
         trials=plan.over_shards("results/{study}/trials/r1/{shard}/trials.parquet"),
-        outcomes=plan.over_models("results/{study}/outcomes/{model}/{group}/outcomes.parquet"),
+        outcomes=plan.over_models(
+            "results/{study}/outcomes/{model}/{group}/outcomes.parquet"
+        ),
     output:
         flow="results/{study}/estimates/flow.parquet",
+    log:
+        "results/{study}/logs/account_cases.log",
     params:
         code=plan.code("account_cases"),
         settings=plan.params("account_cases"),
-    log:
-        "results/{study}/logs/account_cases.log",
     message:
         "Accounting for every case: analysed, excluded with a reason, or ERROR"
     script:

@@ -15,11 +15,11 @@ rule compose_trials:
         trials="results/{study}/trials/r1/{shard}/trials.parquet",
         manifests="results/{study}/trials/r1/{shard}/manifests.parquet",
         exclusions="results/{study}/trials/r1/{shard}/exclusions.parquet",
+    log:
+        "results/{study}/logs/compose_trials/{shard}.log",
     params:
         code=plan.code("compose_trials"),
         settings=plan.params("compose_trials"),
-    log:
-        "results/{study}/logs/compose_trials/{shard}.log",
     message:
         "Composing the trials of shard {wildcards.shard}: every item under every arm"
     script:
@@ -33,11 +33,11 @@ rule check_cohort:
         trials=plan.over_shards("results/{study}/trials/r1/{shard}/trials.parquet"),
     output:
         gate="results/{study}/trials/gate.json",
+    log:
+        "results/{study}/logs/check_cohort.log",
     params:
         code=plan.code("check_cohort"),
         settings=plan.params("check_cohort"),
-    log:
-        "results/{study}/logs/check_cohort.log",
     message:
         "Checking that enough cases are left before any model is asked"
     script:

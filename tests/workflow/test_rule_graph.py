@@ -1,0 +1,210 @@
+"""The rule graph, from dry runs over trees of empty files: which jobs run, and which do not."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+STUDIES = ("default", "real_sample")
+PROFILES = ((), ("--profile", "slurm"))
+PER_SHARD = ("slice_volumes", "mark_lesions", "perturb_images", "compose_trials")
+ONCE = ("register_cohort", "check_cohort", "estimate", "account_cases", "main_table", "flips_figure", "flow_diagram")
+
+
+@pytest.fixture(scope="module")
+def tree(project, tmp_path_factory) -> Path:
+    """A project of links, with results of its own and no data."""
+    root = tmp_path_factory.mktemp("tree")
+    for name in ("Snakefile", "workflow", "profiles", "config", "envs", "pyproject.toml"):
+        (root / name).symlink_to(project / name)
+    (root / "slurm").symlink_to("profiles/slurm")
+    (root / "real").mkdir()
+    return root
+
+
+def snakemake(root: Path, *arguments: str, expect: int = 0) -> str:
+    environment = {**os.environ, "STEADYREAD_REALDATA": str(root / "real"), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "snakemake", *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+        check=False,
+    )
+    text = done.stdout + done.stderr
+    assert done.returncode == expect, text[-3000:]
+    return text
+
+
+def jobs(root: Path, *arguments: str) -> dict[str, int]:
+    """Number of jobs by rule of a dry run."""
+    text = snakemake(root, "-n", *arguments)
+    return {name: int(count) for name, count in re.findall(r"^(\w+)\s+(\d+)$", text, flags=re.MULTILINE)}
+
+
+def fill(root: Path, study: str, *folders: str, shards: int = 2, models: tuple[str, ...] = ()) -> None:
+    """Write empty files where a stage's outputs lie."""
+    base = root / "results" / study
+    files = {
+        "cohort": [f"cohort/{n}.parquet" for n in ("cases", "sources", "items", "exclusions")],
+        "slices": [
+            f"{folder}/{shard}/{n}.parquet"
+            for shard in range(shards)
+            for folder, names in {
+                "slices": ("slices", "exclusions", "lesion_slices", "lesion_exclusions"),
+                "images": ("images", "derived"),
+            }.items()
+            for n in names
+        ],
+        "trials": [
+            "trials/gate.json",
+            *(f"trials/r1/{s}/{n}.parquet" for s in range(shards) for n in ("trials", "manifests", "exclusions")),
+        ],
+        "responses": [f"responses/{model}/0/responses.parquet" for model in models],
+        "outcomes": [f"outcomes/{model}/0/outcomes.parquet" for model in models],
+    }
+    for folder in folders:
+        for name in files[folder]:
+            (base / name).parent.mkdir(parents=True, exist_ok=True)
+            (base / name).touch()
+
+
+@pytest.fixture(autouse=True)
+def clean(tree):
+    yield
+    for name in ("results", "reports", ".snakemake"):
+        shutil.rmtree(tree / name, ignore_errors=True)
+
+
+@pytest.mark.parametrize("profile", PROFILES, ids=["default", "slurm"])
+@pytest.mark.parametrize("study", STUDIES)
+def test_every_study_under_every_profile_plans_the_whole_way(tree, study, profile):
+    planned = jobs(tree, *profile, "--config", f"study={study}")
+    assert planned["default"] == 1
+    for rule in ONCE:
+        assert planned[rule] == 1, rule
+    for rule in PER_SHARD:
+        assert planned[rule] == planned["slice_volumes"], rule
+    assert planned["infer"] == planned["score"] >= 2
+    assert ("make_phantom" in planned) == (study == "default")
+
+
+def test_every_study_file_is_in_this_matrix(project):
+    files = {path.stem for path in (project / "config" / "studies").glob("*.yaml")}
+    assert files == set(STUDIES) - {"default"}
+
+
+@pytest.mark.parametrize("shards", [1, 3, 8])
+def test_jobs_grow_with_shards_and_not_with_cases(tree, shards):
+    planned = jobs(tree, "--config", f"shards={shards}")
+    assert all(planned[rule] == shards for rule in PER_SHARD)
+    assert planned["infer"] == 7
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_inference_is_one_job_per_model_and_group(tree, groups):
+    planned = jobs(tree, "--config", "shards=4", f"inference={{groups: {groups}}}", "models=[coin-2, constant-label]")
+    assert planned["infer"] == planned["score"] == 2 * groups
+    assert "build_random_model" not in planned
+
+
+@pytest.mark.parametrize(
+    ("target", "absent"),
+    [
+        ("cohort", "compose_trials"),
+        ("trials", "infer"),
+        ("outcomes", "estimate"),
+        ("tables", "flips_figure"),
+        ("figures", "main_table"),
+    ],
+)
+def test_a_target_stops_where_it_says(tree, target, absent):
+    planned = jobs(tree, target)
+    assert absent not in planned
+    assert planned["slice_volumes"] == 2
+
+
+def test_what_is_there_is_not_made_again(tree):
+    models = (
+        "random-idefics3",
+        "constant-label",
+        "constant-slot-1",
+        "constant-slot-2",
+        "constant-slot-3",
+        "coin-2",
+        "coin-3",
+    )
+    phantom = tree / "results" / "phantom_cohort"
+    (phantom / "files").mkdir(parents=True)
+    (phantom / "cohort.tsv").touch()
+    fill(tree, "default", "cohort", "slices")
+    assert not {"slice_volumes", "register_cohort", "make_phantom"} & set(jobs(tree))
+    fill(tree, "default", "trials")
+    assert "compose_trials" not in jobs(tree)
+    fill(tree, "default", "responses", "outcomes", models=models)
+    assert not {"infer", "score"} & set(jobs(tree))
+
+
+def test_a_limit_is_a_tree_of_its_own(tree):
+    text = snakemake(tree, "-n", "--config", "limit=4")
+    assert "results/default-limit4/cohort/cases.parquet" in text
+    assert "results/default/cohort" not in text
+
+
+def test_a_configfile_is_read_whole(tree):
+    (tree / "other.yaml").write_text("study: other\nshards: 5\nmodels: [coin-2]\n")
+    planned = jobs(tree, "--configfile", "other.yaml")
+    assert planned["slice_volumes"] == 5
+    assert planned["infer"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--config", "shrds=3"), ["shrds: unknown key", "Did you mean shards?"]),
+        (("--config", "study=nothing"), ["no study 'nothing'", "real_sample"]),
+        (("--config", "arms={enabled: [base, sideways]}"), ["arms.enabled", "sideways", "reverse"]),
+        (("--config", "models=[gpt-17]"), ["gpt-17", "constant-label"]),
+        (("--config", "cohort={table: nowhere.tsv}"), ["cohort.table", "nowhere.tsv"]),
+        (("--configfile", "wrong.yaml"), ["wrong.yaml", "slicing.sise"]),
+    ],
+)
+def test_a_wrong_configuration_stops_at_parse_time(tree, arguments, words):
+    (tree / "wrong.yaml").write_text("study: wrong\nslicing: {sise: 3}\n")
+    text = snakemake(tree, "-n", *arguments, expect=1)
+    for word in words:
+        assert word in text
+    assert "Traceback" not in text
+
+
+def test_targets_are_documented(tree):
+    text = snakemake(tree, "--list-target-rules")
+    for target in ("all", "cohort", "trials", "outcomes", "tables", "figures"):
+        assert re.search(rf"^{target}\n\s+\S+", text, flags=re.MULTILINE), f"{target} is listed without a word"
+
+
+def test_the_profiles_set_no_key_twice(project):
+    import yaml
+
+    default, slurm = (
+        yaml.safe_load((project / "profiles" / name / "profile.yaml").read_text()) for name in ("default", "slurm")
+    )
+    assert not set(default) & set(slurm)
+
+
+def test_rules_keep_one_order_of_directives(project):
+    order = ["input", "output", "params", "log", "threads", "resources", "message", "script"]
+    for file in (project / "workflow" / "rules").glob("*.smk"):
+        for body in re.split(r"^rule \w+:", file.read_text(), flags=re.MULTILINE)[1:]:
+            found = re.findall(r"^    (\w+):", body, flags=re.MULTILINE)
+            assert found == [name for name in order if name in found], f"{file.name}: {found}"
