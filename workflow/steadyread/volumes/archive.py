@@ -93,6 +93,12 @@ def _members(path: Path) -> Iterator[tuple[str, IO[bytes]]]:
             content = tar.extractfile(member) if member.isreg() else None
             if content is not None:
                 yield member.name, content
+        # tarfile takes an archive that was cut between two files for a whole one.
+        end = tar.fileobj
+        if end is not None:
+            end.seek(tar.offset)
+            if end.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+                raise EOFError
 
 
 def _refuse_unsafe(name: str, is_special: bool) -> None:

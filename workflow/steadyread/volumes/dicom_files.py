@@ -149,10 +149,13 @@ class _PixelElement:
 
     def __init__(self) -> None:
         self.length: int | None = None
+        self.head = 8
 
     def before(self, tag: BaseTag, vr: str | None, length: int) -> bool:
         if tag in PIXEL_TAGS:
             self.length = length
+            # Tag, VR and length of OB, OW, OF and OD take 12 bytes, tag and length of implicit VR 8.
+            self.head = 8 if vr is None else 12
             return True
         return int(tag) > 0x7FE00010
 
@@ -208,7 +211,7 @@ def _header(path: Path) -> ImageHeader | None:
         return None
     measured = state.length is not None and state.length != UNDEFINED_LENGTH
     deflated = dataset.file_meta.TransferSyntaxUID.is_deflated
-    if position > size or (measured and not deflated and position + (state.length or 0) > size):
+    if position > size or (measured and not deflated and position + state.head + (state.length or 0) > size):
         raise CaseProblem(Reason.TRUNCATED_FILE, "a file ends before its pixel data do")
     if "Rows" not in dataset or "Columns" not in dataset:
         if not state.length:
