@@ -269,9 +269,7 @@ def test_over_many_seeds_every_free_place_is_taken_about_equally_often() -> None
     """One lesion slice in nine others: each of them is removed in about a ninth of the items."""
     flags = [False] * 5 + [True] + [False] * 4
     items = 1800
-    taken = Counter(
-        show(ArmName.MATCHED_REMOVED, facts_of(flags, seed=seed))[0].removed[0] for seed in range(items)
-    )
+    taken = Counter(show(ArmName.MATCHED_REMOVED, facts_of(flags, seed=seed))[0].removed[0] for seed in range(items))
     assert len(taken) == 9
     # Binomial(1800, 1/9): mean 200, standard deviation 13.3; five of them either way.
     assert all(133 < count < 267 for count in taken.values())

@@ -40,9 +40,7 @@ def packs(pieces: list[int], gaps: list[int]) -> bool:
     if not pieces:
         return True
     head, rest = pieces[0], pieces[1:]
-    return any(
-        packs(rest, [*gaps[:i], gap - head, *gaps[i + 1 :]]) for i, gap in enumerate(gaps) if gap >= head
-    )
+    return any(packs(rest, [*gaps[:i], gap - head, *gaps[i + 1 :]]) for i, gap in enumerate(gaps) if gap >= head)
 
 
 small = st.lists(st.booleans(), min_size=2, max_size=11).filter(lambda f: 0 < sum(f) <= len(f) - sum(f) - 1)

@@ -38,7 +38,7 @@ def texts(trial: dict[str, Any]) -> list[str]:
     return [part["text"] for message in trial["messages"] for part in message["content"] if part["type"] == "text"]
 
 
-def some_cases(make_case: Any, count: int = 8) -> list[Any]:
+def some_cases(make_case: Any, count: int = 6) -> list[Any]:
     return [make_case(f"c{i}", f"p{i // 2}", slices=7 + i, lesion=(2, 3, 5)) for i in range(count)]
 
 
@@ -326,12 +326,12 @@ def test_draws_of_a_request_say_the_same_and_name_draw_0_as_parent(compose: Comp
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])
 def test_the_repeated_share_is_that_of_the_configuration(compose: Compose, make_case: Any, share: float) -> None:
-    cases = [make_case(f"c{i}", f"p{i}") for i in range(40)]
+    cases = [make_case(f"c{i}", f"p{i}") for i in range(25)]
     found = compose(cases, inference={"stochastic_draws": 5, "repeat_share": share})
     again = [row for row in found.trials if row["draw"] == 1 and row["arm"] != "repeat"]
     assert {row["model_id"] for row in again} <= {None}
     assert "base" not in {row["arm"] for row in again}
-    requests = 40 * 6
+    requests = 25 * 6
     # Five standard deviations of the binomial.
     assert abs(len(again) - share * requests) <= 5 * (requests * share * (1 - share)) ** 0.5
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping
 from typing import Any
-
-import numpy as np
-from PIL import Image
 
 from ..config.arms import ArmsConfig
 from ..config.base import Section
@@ -16,6 +12,7 @@ from ..contracts.problems import StudyError
 from ..contracts.tables import IMAGES, SLICES
 from ..identity.digests import canonical_json
 from ..identity.pixels import image_digest
+from ..slicing.encode import pixels_of_png, png_bytes
 from ..stages.job import Files
 from ..stages.progress import progress
 from .severity import measure
@@ -53,13 +50,13 @@ def perturb_images(
                 "slices and images belong to different runs. Rerun slice_volumes."
             )
         for image_id in progress(sampled, "images"):
-            pixels, mode = decode(parents[image_id])
+            pixels = pixels_of_png(parents[image_id])
             for transform in transforms:
-                rows += derived_rows(image_id, pixels, mode, transform)
+                rows += derived_rows(image_id, pixels, transform)
     write_table(outputs.one("images"), IMAGES, rows)
 
 
-def derived_rows(parent_id: str, pixels: Pixels, mode: str, transform: Transform) -> Iterator[dict[str, Any]]:
+def derived_rows(parent_id: str, pixels: Pixels, transform: Transform) -> Iterator[dict[str, Any]]:
     """Rows of the images table for every level of one transform of one image.
 
     Parameters
@@ -67,9 +64,7 @@ def derived_rows(parent_id: str, pixels: Pixels, mode: str, transform: Transform
     parent_id
         Digest of the parent's pixels.
     pixels
-        The parent: uint8, (height, width) or (height, width, 3).
-    mode
-        Pillow's name of its colour mode.
+        The parent: uint8, shape (height, width), greyscale as every stored slice.
     transform
         What is done to it.
 
@@ -82,7 +77,7 @@ def derived_rows(parent_id: str, pixels: Pixels, mode: str, transform: Transform
         derived = transform.function(pixels, **parameters)
         severity = measure(pixels, derived)
         yield {
-            "image_id": image_digest(derived, mode),
+            "image_id": image_digest(derived, "L"),
             "parent_id": parent_id,
             "transform": transform.name.value,
             "parameters": canonical_json(parameters).decode(),
@@ -93,20 +88,5 @@ def derived_rows(parent_id: str, pixels: Pixels, mode: str, transform: Transform
             "box": None,
             "width": derived.shape[1],
             "height": derived.shape[0],
-            "png": encode(derived, mode),
+            "png": png_bytes(derived),
         }
-
-
-def decode(png: bytes) -> tuple[Pixels, str]:
-    """Pixels (uint8, (height, width) or (height, width, 3)) and Pillow's mode of a PNG file."""
-    with Image.open(io.BytesIO(png)) as image:
-        return np.asarray(image, dtype=np.uint8), image.mode
-
-
-def encode(pixels: Pixels, mode: str) -> bytes:
-    """A PNG file of pixels (uint8, (height, width) for L, (height, width, 3) for RGB)."""
-    if (pixels.ndim == 2) != (mode == "L"):
-        raise ValueError(f"pixels of shape {pixels.shape} do not go with mode {mode}")
-    buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(pixels)).save(buffer, format="PNG")
-    return buffer.getvalue()

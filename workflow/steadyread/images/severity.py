@@ -29,7 +29,7 @@ def measure(parent: Pixels, derived: Pixels) -> Severity:
     Parameters
     ----------
     parent, derived
-        uint8, same shape, (height, width) or (height, width, 3), sides at least 7.
+        uint8, same shape (height, width), sides at least 7.
 
     Raises
     ------
@@ -48,11 +48,7 @@ def measure(parent: Pixels, derived: Pixels) -> Severity:
             "Leave the arm out (arms.enabled) or exclude the case."
         )
     return Severity(
-        ssim=float(
-            structural_similarity(
-                parent, derived, data_range=DATA_RANGE, channel_axis=None if parent.ndim == 2 else parent.ndim - 1
-            )
-        ),
+        ssim=float(structural_similarity(parent, derived, data_range=DATA_RANGE)),
         psnr=float(peak_signal_noise_ratio(parent, derived, data_range=DATA_RANGE)),
         max_abs_delta=delta,
     )

@@ -1,7 +1,7 @@
 """Transforms that derive one image from another, and the register of them.
 
-A transform is a pure function of pixels: uint8, shape (height, width) for mode L or (height, width,
-3) for mode RGB; the derived image has the same shape and mode.
+A transform is a pure function of pixels (uint8, shape (height, width), greyscale as every stored
+slice); the derived image has the same shape.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MID_GREY = 128
 
 
 def blank(pixels: Pixels, value: int = MID_GREY) -> Pixels:
-    """A uniform image of the same size and mode.
+    """A uniform image of the same size.
 
     Parameters
     ----------
     pixels
-        uint8, (height, width) or (height, width, 3).
+        uint8, (height, width).
     value
         Grey value, 0 to 255.
     """
