@@ -1,0 +1,264 @@
+"""Finding options in a text: letters, labels and other words for them, denied or not."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..config.words import UNSURE
+from . import phrases
+
+CONTEXT = 240
+"""How many characters before a place may bear on it: keeps the time linear in the text's length."""
+
+_FLAGS = re.IGNORECASE | re.UNICODE
+_THINK_OPEN = re.compile("|".join(pattern for pattern, _ in phrases.THINKING), _FLAGS)
+_THINK_CLOSE = re.compile("|".join(pattern for _, pattern in phrases.THINKING), _FLAGS)
+_BEFORE = re.compile(phrases.NEGATION_BEFORE, _FLAGS)
+_AFTER = re.compile(phrases.NEGATION_AFTER, _FLAGS)
+_CLAUSE = re.compile(phrases.CLAUSE_END, _FLAGS)
+_NEITHER = re.compile(phrases.NEGATED_CLAUSE, _FLAGS)
+_JOINED = re.compile(phrases.JOINED, _FLAGS)
+_JOINED_BEFORE = re.compile(phrases.JOINED + "$", _FLAGS)
+_CUT_JOIN = re.compile(phrases.CUT_JOIN, _FLAGS)
+_AFTER_LETTER = re.compile(phrases.AFTER_LETTER, _FLAGS)
+_REWRITES = tuple(
+    (re.compile(pattern, _FLAGS), by)
+    for pattern, by in (
+        (r"[\u200b-\u200f\u2060\ufeff]", ""),
+        (r"[’‘´]", "'"),
+        (r"\\(?:text|textbf|mathrm|mathbf)\{([^{}]*)\}", r"\1"),
+        (r"\\boxed\{([^{}]*)\}", r"\nAnswer: \1\n"),
+        (r"<answer>(.*?)(?:</answer>|$)", r"\nAnswer: \1\n"),
+        (r"<[/|]?[a-z_][^<>\n]{0,40}>", " "),  # special tokens and mark-up: </s>, <|im_end|>, <b>
+        (r"[*`$\"“”„«»#]|__", ""),
+        (r"(?<!\w)'([^'\n]{1,40})'(?!\w)", r"\1"),
+        (r"(?m)^[ \t]*[-•>][ \t]+", ""),
+        (r"[^\S\n]+", " "),
+        (r" ?\n[\n ]*", "\n"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """An option as it is written at one place of a text.
+
+    `letter` and `label` are the labels that the written letter and the written words stand for;
+    `foreign` says that the letter is not among the symbols shown.
+    """
+
+    start: int
+    end: int
+    letter: str | None = None
+    label: str | None = None
+    foreign: bool = False
+
+    @property
+    def chosen(self) -> str | None:
+        """The label meant, or None where letter and label contradict or the letter was not shown."""
+        if self.foreign or (self.letter and self.label and self.letter != self.label):
+            return None
+        return self.letter or self.label
+
+
+def without_thinking(text: str) -> tuple[str, bool]:
+    """The text after the last finished reasoning, and whether an unfinished one follows."""
+    closed = [match.end() for match in _THINK_CLOSE.finditer(text)]
+    rest = text[closed[-1] :] if closed else text
+    return rest, _THINK_OPEN.search(rest) is not None
+
+
+def cleaned(text: str) -> str:
+    """The text without mark-up, special tokens, emphasis and superfluous white space."""
+    text = unicodedata.normalize("NFKC", text)
+    for pattern, by in _REWRITES:
+        text = pattern.sub(by, text)
+    return text.strip()
+
+
+class Reader:
+    """Reads the options of one question in a text.
+
+    Parameters
+    ----------
+    options, symbols
+        Labels and their symbols, in shown order.
+    synonyms
+        Other words for a label or for UNSURE; entries for labels that are not shown are ignored.
+    """
+
+    def __init__(self, options: Sequence[str], symbols: Sequence[str], synonyms: Mapping[str, Sequence[str]]) -> None:
+        self._letters = {
+            unicodedata.normalize("NFKC", symbol).casefold(): option
+            for symbol, option in zip(symbols, options, strict=False)
+        }
+        self._names = _names(options, synonyms)
+        symbol = "|".join(sorted(map(re.escape, self._letters), key=len, reverse=True))
+        # Any single letter or short number, so that one that was not shown is seen as such.
+        self._letter = re.compile(
+            r"(?:(?:option|choice|letter)[\s:]+)?([(\[{<]\s*)?"
+            + rf"({symbol + '|' if symbol else ''}[a-z]|\d{{1,2}})(?![\w'])(\s*[)\]}}>])?",
+            _FLAGS,
+        )
+        words = sorted((_pattern(name) for name in self._names), key=lambda item: (-len(item), item))
+        self._word = re.compile(
+            rf"(?<!\w)(?:(?P<name>{'|'.join(words) or '(?!)'})|(?P<unsure>{'|'.join(phrases.UNSURE_PHRASES)}))"
+            r"(?![\w'])(?!-like\b|-mimic)",
+            _FLAGS,
+        )
+        self._separator = re.compile(r"\s*[.:)=–—-]*,?\s*\(?\s*(?:(?:an?|the)\s+)?", _FLAGS)
+        self._letter_after = re.compile(r"\s*,?\s*[(\[]\s*(?:(?:option|choice|letter)\s+)?(\w{1,2})\s*[)\]]", _FLAGS)
+        self._pair_word = re.compile(r"\s*\)?\s+(?!because|since|with|as|due)[a-z]", re.UNICODE)
+
+    def expression(self, text: str, at: int) -> Expression | None:
+        """The option written exactly at a position: a letter, a label, or both."""
+        word = self._word_at(text, at)
+        if word is not None:
+            after = self._letter_after.match(text, word.end)
+            known = self._letters.get(after[1].casefold()) if after else None
+            return Expression(at, after.end(), known, word.label) if after and known else word
+        match = self._letter.match(text, at)
+        if match is None:
+            return None
+        key, bracketed = match[2].casefold(), bool(match[1] and match[3])
+        gap = self._separator.match(text, match.end())
+        label = self._word_at(text, gap.end()) if gap else None
+        adjacent = gap is not None and not gap[0].strip() and not match[3]
+        if adjacent and label is not None and key in phrases.ENGLISH_LETTERS:
+            return Expression(at, label.end, None, label.label)
+        own = self._letters.get(key)
+        if label is not None and (self.denied(text, label) or label.label != own):
+            # "B. GBM would be solitary": a new sentence, no pair.
+            new_sentence = not adjacent and self._pair_word.match(text, label.end)
+            label = None if new_sentence or self.denied(text, label) else label
+        if label is not None:
+            return Expression(at, label.end, own, label.label, own is None)
+        if not bracketed and not _AFTER_LETTER.match(text, match.end()):
+            return None
+        return Expression(at, match.end(), own, None, own is None)
+
+    def words(self, text: str) -> Iterator[Expression]:
+        """Labels and other words for them anywhere in a text, common words left out."""
+        for match in self._word.finditer(text):
+            found = self._from_word(match)
+            if found is not None and not self._is_common(match):
+                yield found
+
+    def letters(self, text: str) -> Iterator[Expression]:
+        """Letters anywhere in a text that are written as options: capital or in brackets."""
+        for match in self._letter.finditer(text):
+            before = text[match.start() - 1] if match.start() else " "
+            if not before.isalnum() and before != "'" and (match[1] or match[2].isupper()):
+                found = self.expression(text, match.start())
+                if found is not None and found.letter:
+                    yield found
+
+    def marked_letters(self, text: str) -> Iterator[Expression]:
+        """Letters that a mention may be read from: in brackets, or after "option"."""
+        for found in self.letters(text):
+            if not text[found.start].isalnum() or text[found.start : found.end].lower().startswith(
+                ("option", "choice")
+            ):
+                yield found
+
+    def denied(self, text: str, found: Expression) -> bool:
+        """Whether a mention is negated before or after it, within its clause."""
+        start = max(0, found.start - CONTEXT)
+        start = max((match.end() for match in _CLAUSE.finditer(text, start, found.start)), default=start)
+        before = text[start : found.start]
+        return bool(_BEFORE.search(before) or _NEITHER.search(before) or _AFTER.match(text, found.end))
+
+    def joined(self, text: str, found: Expression) -> bool:
+        """Whether another option stands beside it, joined by "or", "and", "/" or a comma."""
+        match = _JOINED.match(text, found.end)
+        other = self.expression(text, match.end()) if match else None
+        if other is not None and other.chosen != found.chosen and not self.denied(text, other):
+            return True
+        if _CUT_JOIN.match(text, found.end):
+            return True
+        near = text[max(0, found.start - CONTEXT) : found.start]
+        before = _JOINED_BEFORE.search(near)
+        if before is None:
+            return False
+        earlier = [*self.words(near[: before.start()]), *self.letters(near[: before.start()])]
+        return any(item.end == before.start() and item.chosen != found.chosen for item in earlier)
+
+    def without_echo(self, text: str) -> str:
+        """The text without a copied list of options (two or more letters, each with its own label)."""
+        pieces, at = [], 0
+        runs = list(self._pairs(text))
+        for run in _adjacent(text, runs):
+            if len({item.letter for item in run}) > 1:
+                pieces.append(text[at : run[0].start])
+                at = run[-1].end
+        return "\n".join([*pieces, text[at:]]).strip()
+
+    def _pairs(self, text: str) -> Iterator[Expression]:
+        at = 0
+        for match in self._letter.finditer(text):
+            before = text[match.start() - 1] if match.start() else " "
+            if match.start() < at or before.isalnum():
+                continue
+            found = self.expression(text, match.start())
+            if found is not None and found.letter is not None and found.letter == found.label:
+                yield found
+                at = found.end
+
+    def _word_at(self, text: str, at: int) -> Expression | None:
+        match = self._word.match(text, at)
+        if match is None or (self._is_common(match) and not _AFTER_LETTER.match(text, match.end())):
+            return None
+        return self._from_word(match)
+
+    def _from_word(self, match: re.Match[str]) -> Expression | None:
+        label = UNSURE if match["unsure"] else self._names.get(_folded(match["name"]))
+        if label is None and match["name"]:
+            label = self._names.get(re.sub(r"e?s$", "", _folded(match["name"]))) or self._names.get(
+                _folded(match["name"])[:-1]
+            )
+        return Expression(match.start(), match.end(), None, label) if label else None
+
+    def _is_common(self, match: re.Match[str]) -> bool:
+        name = match["name"]
+        if not name:
+            return False
+        # "the criteria are met" does not say MET.
+        abbreviation = len(name) <= 3 and name.islower() and (self._names.get(_folded(name)) or "").isupper()
+        return abbreviation or _folded(name) in phrases.COMMON_WORDS
+
+
+def _names(options: Sequence[str], synonyms: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Folded name → label; a name that would stand for two labels stands for none."""
+    labels = {_folded(option): option for option in options} | {_folded(UNSURE): UNSURE}
+    found: dict[str, set[str]] = {}
+    for label in labels.values():
+        found.setdefault(_folded(label), set()).add(label)
+    for key, others in synonyms.items():
+        if _folded(key) in labels:
+            for other in others:
+                found.setdefault(_folded(other), set()).add(labels[_folded(key)])
+    return {name: next(iter(meant)) for name, meant in found.items() if len(meant) == 1 and name}
+
+
+def _folded(name: str) -> str:
+    return " ".join(re.split(r"[\s-]+", unicodedata.normalize("NFKC", name).casefold().strip()))
+
+
+def _pattern(name: str) -> str:
+    plural = r"(?:e?s)?" if len(name) > 3 and name[-1].isalpha() else ""
+    return r"[\s-]+".join(map(re.escape, name.split(" "))) + plural
+
+
+def _adjacent(text: str, found: Sequence[Expression]) -> Iterator[list[Expression]]:
+    """Runs of expressions with nothing but white space and punctuation between them."""
+    run: list[Expression] = []
+    for item in found:
+        if run and re.fullmatch(r"[\s,;.|/)]*(?:and|or)?[\s]*", text[run[-1].end : item.start]) is None:
+            yield run
+            run = []
+        run.append(item)
+    if run:
+        yield run
