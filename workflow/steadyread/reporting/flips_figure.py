@@ -11,38 +11,19 @@ from matplotlib.lines import Line2D
 from ..config.base import Section
 from ..config.report import ReportConfig
 from ..config.statistics import StatisticsConfig
-from ..contracts.enums import Denominator, EstimateStatus, Metric, Readout
+from ..contracts.enums import EstimateStatus
 from ..stages.job import Files
 from .figures import INK, PALE, SOFT, figure_style, looks, new_figure, save
-from .format import confidence_text, has_interval
-from .lookup import Book, only
+from .flips_data import DATA_COLUMNS, flips_data
+from .format import confidence_text
+from .lookup import Book
 from .main_table import SyntheticFlag
-from .names import READOUTS, STATUSES, SYNTHETIC, arm_name, in_order
+from .names import STATUSES, SYNTHETIC, arm_name, in_order
 
-DENOMINATOR = Denominator.ALL
 ROW, HEAD, GAP = 0.17, 0.24, 0.06
 """Heights in inches: of a model's row, of an arm's heading, of the gap between arms."""
 PLOT, RIGHT, LETTER = 3.8, 1.2, 0.064
 """Widths in inches: of the plot, of the column of n, of a letter of a model's name."""
-
-DATA_COLUMNS = (
-    "model",
-    "readout",
-    "arm",
-    "metric",
-    "denominator",
-    "value",
-    "low",
-    "high",
-    "bound_low",
-    "bound_high",
-    "n",
-    "n_error",
-    "estimate_status",
-    "floor",
-    "floor_arm",
-    "floor_n",
-)
 
 
 class FlipsFigureSettings(Section):
@@ -54,55 +35,6 @@ class FlipsFigureSettings(Section):
     """Whether the images are synthetic."""
     statistics: StatisticsConfig | None = None
     """Names the confidence of the intervals, where it is handed over."""
-
-
-def flips_data(book: Book, readout: Readout) -> list[dict[str, Any]]:
-    """What is drawn: a row per arm and model, in the figure's order from the top.
-
-    `floor` is d_same of the arm itself where it was asked twice, else of base (`floor_arm` says
-    which). An interval that may not be shown is null here too.
-    """
-    rows: list[dict[str, Any]] = []
-    found = book.select(Metric.FLIP_RATE, readout=readout.value, denominator=DENOMINATOR)
-    for arm in in_order(row["arm"] for row in found if row["arm"] is not None):
-        for model in book.models:
-            row = only([item for item in found if item["arm"] == arm and item["model"] == model])
-            if row is None:
-                continue
-            shown = {name: row[name] for name in DATA_COLUMNS if name in row}
-            if not has_interval(row):
-                shown |= {"low": None, "high": None}
-            if row["estimate_status"] != EstimateStatus.INCOMPLETE:
-                shown |= {"bound_low": None, "bound_high": None}
-            floors = [
-                item
-                for place in (arm, "base")
-                for item in book.select(Metric.D_SAME, model=model, readout=readout.value, arm=place)
-                if item["value"] is not None
-            ]
-            floor = floors[0] if floors else None
-            shown |= {
-                "floor": None if floor is None else floor["value"],
-                "floor_arm": None if floor is None else floor["arm"],
-                "floor_n": None if floor is None else floor["n"],
-            }
-            rows.append(shown)
-    return rows
-
-
-def flips_caption(data: list[dict[str, Any]], readout: Readout, synthetic: bool, confidence: float | None) -> str:
-    """What the figure shows, in words: n, denominator, interval, floor."""
-    numbers = sorted({row["n"] for row in data})
-    if not data:
-        return "There is no flip rate to draw."
-    n = f"n = {numbers[0]}" if len(numbers) == 1 else f"n = {numbers[0]} to {numbers[-1]}, at each row"
-    text = (
-        f"Share of cases whose answer differs from the one to the base arm (read from {READOUTS[readout]}), "
-        f"of all pairs but errors ({n}), with its {confidence_text(confidence)}, clustered by patient. "
-        "Grey bar: noise floor, the share of pairs of draws of the same request that disagree. "
-        "Hollow marker: no interval may be given. Dotted line: bounds where some responses ended in an error."
-    )
-    return f"{SYNTHETIC} {text}" if synthetic else text
 
 
 def flips_figure(inputs: Files, outputs: Files, settings: FlipsFigureSettings, wildcards: Mapping[str, str]) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
@@ -18,10 +16,9 @@ from ..contracts.files import read_rows
 from ..contracts.tables import FLOW
 from ..stages.job import Files
 from .figures import INK, PALE, SOFT, figure_style, new_figure, save
-from .format import text_list
-from .names import READOUTS, arm_name, arm_rank, reason_name
+from .flow_account import Flow, differences, flows_of, reasons_text, side_text, whom_text
+from .names import READOUTS, arm_name, arm_rank
 
-Row = Mapping[str, Any]
 DATA_COLUMNS = ("model", "readout", "arm", "cases_in", "analysed", "errors", "excluded", "stage", "reason", "count")
 
 
@@ -30,112 +27,6 @@ class FlowDiagramSettings(Section):
 
     report: ReportConfig
     """What is drawn."""
-
-
-@dataclass(frozen=True)
-class ArmFlow:
-    """The account of one arm; `reasons` are (stage, reason, count), the common ones left out."""
-
-    arm: str
-    analysed: int
-    errors: int
-    reasons: tuple[tuple[str, str, int], ...]
-
-
-@dataclass(frozen=True)
-class Flow:
-    """The account of cases that some models share.
-
-    Attributes
-    ----------
-    models
-        The models it holds for.
-    cases_in
-        Cases registered.
-    common
-        (stage, reason, count) left out of every arm.
-    arms
-        What happened to the others, arm by arm in display order.
-    """
-
-    models: tuple[str, ...]
-    cases_in: int
-    common: tuple[tuple[str, str, int], ...]
-    arms: tuple[ArmFlow, ...]
-
-    @property
-    def eligible(self) -> int:
-        """Cases left after what is left out of every arm."""
-        return self.cases_in - sum(count for _, _, count in self.common)
-
-
-def flows_of(rows: Sequence[Row], readout: Readout) -> list[Flow]:
-    """The accounts of a readout; models with equal accounts share one, the most common first."""
-    by_model: dict[str, list[Row]] = {}
-    for row in sorted(rows, key=lambda row: (row["model"], arm_rank(row["arm"]))):
-        if row["readout"] == readout.value:
-            by_model.setdefault(row["model"], []).append(row)
-    accounts: dict[tuple[Any, ...], list[str]] = {}
-    for model, own in by_model.items():
-        accounts.setdefault(_account(own), []).append(model)
-    ranked = sorted(accounts.items(), key=lambda item: (-len(item[1]), item[1]))
-    return [Flow(tuple(models), *account) for account, models in ranked]
-
-
-def _account(rows: Sequence[Row]) -> tuple[int, tuple[tuple[str, str, int], ...], tuple[ArmFlow, ...]]:
-    counts = [Counter({(item["stage"], item["reason"]): item["count"] for item in row["reasons"]}) for row in rows]
-    # A whole case is left out of every arm; what one arm alone suffers is missing from another.
-    common = counts[0]
-    for other in counts[1:]:
-        common = common & other
-    arms = tuple(
-        ArmFlow(
-            row["arm"],
-            row["analysed"],
-            row["errors"],
-            tuple((stage, reason, n) for (stage, reason), n in (own - common).items()),
-        )
-        for row, own in zip(rows, counts, strict=True)
-    )
-    return rows[0]["cases_in"], tuple((stage, reason, n) for (stage, reason), n in common.items()), arms
-
-
-def reasons_text(reasons: Sequence[tuple[str, str, int]], errors: int = 0) -> list[str]:
-    """Lines such as "2 no lesion (compose_trials)"."""
-    lines = [f"{count} {reason_name(reason)} ({stage})" for stage, reason, count in reasons]
-    return lines + ([f"{errors} error{'' if errors == 1 else 's'} of the machine"] if errors else [])
-
-
-def differences(flows: Sequence[Flow]) -> list[str]:
-    """How the other accounts differ from the first, in sentences; none where the models agree."""
-    sentences = []
-    for flow in flows[1:]:
-        usual = {item.arm: item for item in flows[0].arms}
-        parts = []
-        for item in flow.arms:
-            if usual.get(item.arm) != item:
-                why = "; ".join(reasons_text(item.reasons, item.errors))
-                parts.append(f"{arm_name(item.arm)}: {item.analysed} analysed" + (f" ({why})" if why else ""))
-        if flow.common != flows[0].common:
-            why = "; ".join(reasons_text(flow.common)) or "none"
-            parts.insert(0, f"left out of every arm: {why}")
-        sentences.append(
-            f"{text_list(list(flow.models))} differ{'s' if len(flow.models) == 1 else ''}: {', '.join(parts)}."
-        )
-    return sentences
-
-
-def flow_caption(flows: Sequence[Flow], readout: Readout) -> str:
-    """What the diagram shows, in words."""
-    if not flows:
-        return "There is no account of cases to draw."
-    first = flows[0]
-    whom = f"{len(first.models)} model{'' if len(first.models) == 1 else 's'} ({', '.join(first.models)})"
-    text = (
-        f"Account of the {first.cases_in} cases, read from {READOUTS[readout]}: {first.eligible} were left after "
-        f"exclusions from every arm. Holds for {whom}."
-    )
-    return " ".join([text, *differences(flows)])
 
 
 def flow_diagram(inputs: Files, outputs: Files, settings: FlowDiagramSettings, wildcards: Mapping[str, str]) -> None:
@@ -176,8 +67,8 @@ def _draw(flows: Sequence[Flow], readout: Readout) -> Any:
         return figure
     flow = flows[0]
     common = [f"Left out of every arm: {flow.cases_in - flow.eligible}", *reasons_text(flow.common)]
-    sides = [_side(item, flow.eligible) for item in flow.arms]
-    notes = [line for text in [_whom(flows), *differences(flows)] for line in wrap(text, 104)]
+    sides = [side_text(item, flow.eligible) for item in flow.arms]
+    notes = [line for text in [whom_text(flows), *differences(flows)] for line in wrap(text, 104)]
     tall = _tall(["", ""])
     rows = [max(_tall([""]), _tall(lines) if lines else 0.0) for lines in sides]
     first_gap = max(0.45, _tall(common) + 2 * SPACE)
@@ -211,18 +102,6 @@ def _draw(flows: Sequence[Flow], readout: Readout) -> Any:
     for number, text in enumerate(notes):
         axes.text(0.08, top + LINE * (number + 0.5), text, va="center", fontsize=7, color=SOFT)
     return figure
-
-
-def _whom(flows: Sequence[Flow]) -> str:
-    models = flows[0].models
-    if len(flows) == 1:
-        return f"The same for all models ({len(models)})." if len(models) > 1 else f"Model: {models[0]}."
-    return f"Drawn for {text_list(list(models))}."
-
-
-def _side(item: ArmFlow, eligible: int) -> list[str]:
-    lines = reasons_text(item.reasons, item.errors)
-    return [f"Not analysed: {eligible - item.analysed}", *lines] if lines else []
 
 
 def _box(axes: Any, x: float, y: float, width: float, height: float, lines: Sequence[str], bold: bool = False) -> None:

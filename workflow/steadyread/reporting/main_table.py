@@ -188,7 +188,8 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
     notes.append(
         f"A cell reads: value [{confidence_text(confidence)}] (n), n being the number its header names. "
         "Shares in percent, differences in percentage points. "
-        "A letter behind a cell or in brackets: whose definition it is. A dot: not defined for this arm. The cluster of every interval is the patient."
+        "A letter behind a cell or in brackets: whose definition it is. A dot: not defined for this arm. "
+        "The cluster of every interval is the patient."
     )
     methods = sorted({row["interval_method"] for row in shown if row["interval_method"]})
     if methods:

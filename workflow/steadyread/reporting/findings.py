@@ -1,0 +1,213 @@
+"""What the numbers say, in sentences for a clinician, and how far they may be trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..contracts.enums import ArmName, Denominator, EstimateStatus, Metric, Readout
+from .format import cell, has_interval, percent, sentence_value
+from .lookup import Book, Row, only
+from .names import METRICS, SYNTHETIC, contrast_name
+
+Entry = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said of one model: who it is, and the findings, each with its number."""
+
+    model: str
+    about: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Headline:
+    """A headline metric: its column's title and how to find it."""
+
+    title: str
+    metric: Metric
+    denominator: Denominator
+    arm: ArmName
+    reference: ArmName | None = None
+
+
+HEADLINES = (
+    Headline("Answers changed, slices reversed, %", Metric.FLIP_RATE, Denominator.ALL, ArmName.REVERSE),
+    Headline(
+        "Answers changed, labels swapped, %", Metric.LABEL_SWAP_INCONSISTENCY, Denominator.ALL, ArmName.LABEL_SWAP
+    ),
+    Headline("Still a diagnosis, lesion removed, %", Metric.OVERCOMMITMENT, Denominator.ALL, ArmName.LESION_REMOVED),
+    Headline(
+        "Lets go where the lesion is gone, points",
+        Metric.OVERCOMMITMENT_DIFFERENCE,
+        Denominator.ALL,
+        ArmName.MATCHED_REMOVED,
+        ArmName.LESION_REMOVED,
+    ),
+    Headline("Right on the base arm, %", Metric.ACCURACY, Denominator.LABEL_KNOWN, ArmName.BASE),
+)
+
+
+def find(book: Book, headline: Headline, model: str, readout: Readout) -> Row | None:
+    """The estimate of a headline metric for a model."""
+    return only(
+        book.select(
+            headline.metric,
+            model=model,
+            readout=readout.value,
+            denominator=headline.denominator,
+            arm=headline.arm.value,
+            reference_arm=None if headline.reference is None else headline.reference.value,
+        )
+    )
+
+
+def ordered_models(book: Book, models: Sequence[Entry]) -> list[str]:
+    """Audited models first, then readers with known answers; by id within."""
+    known = {entry["id"] for entry in models if entry["source"]["kind"] == "baseline"}
+    return sorted(book.models, key=lambda model: (model in known, model))
+
+
+def overview_of(
+    book: Book, readout: Readout, models: Sequence[Entry]
+) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
+    """The headline table: (titles, [(model, what it is, cells)])."""
+    lines = [
+        (model, about(model, models), [cell(find(book, item, model, readout)) for item in HEADLINES])
+        for model in ordered_models(book, models)
+    ]
+    return [item.title for item in HEADLINES], lines
+
+
+def about(model: str, models: Sequence[Entry]) -> str:
+    """What a model is, in a few words."""
+    entry = next((item for item in models if item["id"] == model), None)
+    if entry is None:
+        return ""
+    source = entry["source"]
+    if source["kind"] == "baseline":
+        return "a reader with known answers, to test the study itself"
+    if source["kind"] == "built":
+        return f"random weights ({entry['family']}): it has never seen an image"
+    if source["kind"] == "hub":
+        return f"{source['repository']}, revision {(source['revision'] or 'not pinned')[:12]}"
+    return f"a local snapshot ({entry['family']})"
+
+
+def answers_of(book: Book, readout: Readout, models: Sequence[Entry]) -> list[Answer]:
+    """What is said of each audited model; of the baselines only where there is no other model."""
+    baselines = {entry["id"] for entry in models if entry["source"]["kind"] == "baseline"}
+    audited = [model for model in book.models if model not in baselines] or book.models
+    return [Answer(model, about(model, models), tuple(_sentences(book, readout, model))) for model in audited]
+
+
+def _sentences(book: Book, readout: Readout, model: str) -> list[str]:
+    reverse, swap, removed, contrast, right = (find(book, item, model, readout) for item in HEADLINES)
+    sentences = []
+    if reverse is not None:
+        noise = _floor(book, model, readout)
+        beside = (
+            ""
+            if noise is None
+            else f" Asked the same thing twice, it disagreed with itself in {sentence_value(noise)}."
+        )
+        sentences.append(_said("With the slices in reverse order its answer changed in", reverse) + beside)
+    if swap is not None:
+        follow = only(
+            book.select(Metric.SLOT_FOLLOWING, model=model, readout=readout.value, arm=ArmName.LABEL_SWAP.value)
+        )
+        beside = ""
+        if follow is not None and follow["value"] is not None:
+            share = sentence_value(follow)
+            beside = f" Where it named a label both times, it kept to the same place in the list in {share}."
+        sentences.append(_said("With the answer options in another order its diagnosis changed in", swap) + beside)
+    if removed is not None:
+        sentences.append(_said("With the lesion's slices taken out it still named a diagnosis in", removed))
+    if contrast is not None:
+        sentences.append(_contrast_sentence(contrast))
+    if right is not None:
+        sentences.append(_said("On the base arm it was right in", right))
+    return sentences
+
+
+def _said(words: str, row: Row) -> str:
+    if row["value"] is None:
+        return f"{words}: not known ({row['reason']})."
+    return f"{words} {sentence_value(row)}."
+
+
+def _contrast_sentence(row: Row) -> str:
+    words = "It named a diagnosis more often with other slices taken out than with the lesion's, by"
+    text = _said(words, row)
+    if row["value"] is None or not has_interval(row) or row["estimate_status"] != EstimateStatus.OK:
+        return f"{text} Whether it lets go when the lesion is gone cannot be said from these cases."
+    if row["low"] > 0:
+        return f"{text} It lets go where the evidence is gone."
+    if row["high"] < 0:
+        return f"{text} It commits itself more where the evidence is gone."
+    return f"{text} The interval includes 0: no sign, in these cases, that it lets go where the evidence is gone."
+
+
+def _floor(book: Book, model: str, readout: Readout) -> Row | None:
+    row = only(book.select(Metric.D_SAME, model=model, readout=readout.value, arm=ArmName.BASE.value))
+    return None if row is None or row["value"] is None else row
+
+
+def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
+    """What these numbers cannot say."""
+    rows = [row for row in book.rows if row["readout"] == readout.value]
+    limits = [SYNTHETIC] if synthetic else []
+    limits += _missing_labels(book, readout)
+    contrast = HEADLINES[3]
+    powers = sorted(
+        row["mde"]
+        for row in book.select(
+            contrast.metric, readout=readout.value, arm=contrast.arm.value, reference_arm=ArmName.LESION_REMOVED.value
+        )
+        if row["mde"] is not None
+    )
+    if powers:
+        span = percent(powers[0]) if powers[0] == powers[-1] else f"{percent(powers[0])} to {percent(powers[-1])}"
+        limits.append(
+            f"Power: for the lesion contrast a difference below {span} points could have gone unnoticed, so a "
+            "difference that was not found is no proof that there is none."
+        )
+    few = [row for row in rows if row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS]
+    if few:
+        what = sorted({contrast_name(row["metric"], row["arm"], row["reference_arm"]) for row in few})
+        shown = "; ".join(what[:4]) + (f"; and {len(what) - 4} more" if len(what) > 4 else "")
+        limits.append(f"Too few events for an interval in {len(few)} of {len(rows)} estimates ({shown}).")
+    broken = [row for row in rows if row["estimate_status"] == EstimateStatus.INCOMPLETE]
+    if broken:
+        whose = ", ".join(sorted({row["model"] for row in broken}))
+        limits.append(
+            f"Incomplete: {len(broken)} of {len(rows)} estimates lack responses that ended in an error of the "
+            f"machine ({whose}); their bounds stand beside them."
+        )
+    none = [row for row in rows if row["estimate_status"] == EstimateStatus.UNDEFINED]
+    if none:
+        what = sorted({METRICS[Metric(row["metric"])] for row in none})
+        limits.append(f"Undefined: {len(none)} of {len(rows)} estimates have no value ({', '.join(what)}).")
+    limits.append(
+        "The wording of the question is our own, and so are all definitions marked O: numbers published elsewhere "
+        "were made with other words and stand beside these for orientation only."
+    )
+    return limits
+
+
+def _missing_labels(book: Book, readout: Readout) -> list[str]:
+    known = [row["n"] for row in book.select(Metric.ACCURACY, readout=readout.value, arm=ArmName.BASE.value)]
+    asked = [
+        row["n"]
+        for row in book.select(
+            Metric.OVERCOMMITMENT, readout=readout.value, denominator=Denominator.ALL, arm=ArmName.BASE.value
+        )
+    ]
+    if not known or max(known) == 0:
+        return ["No case has a known diagnosis: whether a model is right cannot be said, only whether it is steady."]
+    if asked and max(known) < max(asked):
+        return [f"The diagnosis is known for {max(known)} of {max(asked)} cases; accuracy speaks of those only."]
+    return []

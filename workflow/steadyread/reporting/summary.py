@@ -1,0 +1,224 @@
+"""Stage `summary`: one page that holds everything, for a clinician first and an engineer below."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from ..config.arms import ArmsConfig
+from ..config.base import Section
+from ..config.report import ReportConfig
+from ..config.slicing import SlicingConfig
+from ..config.statistics import StatisticsConfig
+from ..config.words import UNSURE
+from ..contracts.enums import ArmName, Metric, OutcomeStatus, Readout
+from ..contracts.files import read_rows
+from ..contracts.tables import FLOW
+from ..stages.job import Files
+from .findings import answers_of, limits_of, overview_of
+from .flips_data import flips_caption, flips_data
+from .flow_account import flow_caption, flows_of
+from .format import cell, confidence_text, text_list
+from .lookup import Book, only
+from .main_table import notes_of, panels_of, texts_of
+from .names import ARMS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, in_order, reason_name
+
+TEMPLATES = Path(__file__).parent / "templates"
+MEDIA = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv", ".md": "text/markdown"}
+
+CONTACT_SHEET_CAPTION = (
+    "Contact sheet: cases drawn evenly from the labels, their slices as the models saw them, in anatomical order. "
+    "Framed slices show the lesion; boxes are the lesion's. Radiological display: the patient's right is on the left."
+)
+
+ASKED: dict[ArmName, str] = {
+    ArmName.BASE: "all slices in anatomical order; every other arm is compared with it",
+    ArmName.REPEAT: "the same request asked again: how much the engine varies by itself",
+    ArmName.REVERSE: "the same slices in reverse order: the diagnosis should stay",
+    ArmName.LABEL_SWAP: "the answer options in another order: the diagnosis should stay",
+    ArmName.LESION_REMOVED: "the slices that show the lesion taken out: the model should let go",
+    ArmName.MATCHED_REMOVED: "as many slices without lesion taken out: the control for the arm above",
+    ArmName.NO_IMAGE: "no image at all: what the model says when it is blind",
+    ArmName.BLANK_IMAGE: "grey images in place of the slices: blind, in the same form",
+}
+"""What each arm asks and what a steady reader would do."""
+
+
+class SummaryCohort(Section):
+    """The part of section `cohort` that the page needs."""
+
+    synthetic: bool
+    """True where the images were made, not acquired."""
+    labels: tuple[str, ...]
+    """The diagnostic labels in canonical order."""
+
+
+class SummarySettings(Section):
+    """Settings of `summary`."""
+
+    report: ReportConfig
+    """Title, and the readout shown first."""
+    cohort: SummaryCohort
+    """Labels, and whether the images are synthetic."""
+    arms: ArmsConfig
+    """What was varied."""
+    slicing: SlicingConfig
+    """How volumes became slices."""
+    statistics: StatisticsConfig
+    """Confidence of the intervals."""
+    models_table: tuple[dict[str, Any], ...]
+    """The entries of the study's models; where they lie on this machine is left out."""
+
+
+def summary(inputs: Files, outputs: Files, settings: SummarySettings, wildcards: Mapping[str, str]) -> None:
+    """Write the summary page: self-contained HTML, no scripts, nothing fetched.
+
+    inputs: `estimates`, `flow`, `main_table`, `figure`, `flow_figure` (SVG), `contact_sheet` (PNG).
+    output: `page`.
+    """
+    book = Book.read(inputs.one("estimates"))
+    flow = read_rows(inputs.one("flow"), FLOW)
+    embedded = {name: data_uri(inputs.one(name)) for name in ("main_table", "figure", "flow_figure", "contact_sheet")}
+    page = render(book, flow, embedded, settings, inputs.one("main_table").suffix)
+    outputs.one("page").write_text(page, encoding="utf-8", newline="\n")
+
+
+def data_uri(path: Path) -> str:
+    """A file as a data URI; its ending says what it is."""
+    return f"data:{MEDIA[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
+
+
+def render(
+    book: Book, flow: Sequence[Mapping[str, Any]], embedded: Mapping[str, str], settings: SummarySettings, suffix: str
+) -> str:
+    """The page as text.
+
+    Parameters
+    ----------
+    embedded
+        Data URIs of the table and the pictures.
+    suffix
+        Ending of the main table's file, for the name it is saved under.
+    """
+    readout = settings.report.readout
+    confidence = settings.statistics.confidence
+    panels = panels_of(book, readout)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters["tied"] = tied
+    arms = in_order(arm.value for arm in settings.arms.enabled)
+    baselines = [entry["id"] for entry in settings.models_table if entry["source"]["kind"] == "baseline"]
+    study = ", ".join(book.studies)
+    return environment.get_template("summary.html.j2").render(
+        title=settings.report.title,
+        study=study,
+        banner=SYNTHETIC if settings.cohort.synthetic else None,
+        options=text_list(_options(book, settings)),
+        models=settings.models_table,
+        baselines=baselines,
+        cases_in=max((row["cases_in"] for row in flow), default=0),
+        patients=max((row["clusters"] for row in book.rows), default=0),
+        arms=[(arm_name(arm), ASKED[ArmName(arm)]) for arm in arms],
+        readout=READOUTS[readout],
+        interval=confidence_text(confidence),
+        overview=overview_of(book, readout, settings.models_table),
+        answers=answers_of(book, readout, settings.models_table),
+        limits=limits_of(book, readout, settings.cohort.synthetic),
+        panels=[(panel, texts_of(panel)) for panel in panels],
+        first_readout=readout.value,
+        notes=[note for note in notes_of(book, panels, settings.cohort.synthetic, confidence) if note != SYNTHETIC],
+        floor=_by_arm(book, readout, Metric.D_SAME),
+        agreement=_by_arm(book, Readout.TEXT, Metric.READOUT_AGREEMENT),
+        shares=_shares(book, readout),
+        flow=_flow_lines(flow, readout),
+        settings=json.dumps(_plain(settings), indent=2, ensure_ascii=False),
+        captions=_captions(book, flow, settings),
+        command=_command(study),
+        embedded=embedded,
+        table_name=f"main{suffix}",
+    )
+
+
+def tied(text: str) -> str:
+    """The text with spaces that hold an interval, a unit and n together where lines break."""
+    text = re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
+    return re.sub(
+        r"(?<=\d) (?=%|points|\[)|(?<=\)) (?=[PCTO]\b)|(?<=\bn) (?=\=)|(?<=\bn =) ", "\N{NO-BREAK SPACE}", text
+    )
+
+
+def _options(book: Book, settings: SummarySettings) -> list[str]:
+    # Overcommitment is estimated exactly where UNSURE was offered.
+    return [*settings.cohort.labels, *([UNSURE] if book.select(Metric.OVERCOMMITMENT) else [])]
+
+
+def _captions(book: Book, flow: Sequence[Mapping[str, Any]], settings: SummarySettings) -> dict[str, str]:
+    readout, confidence = settings.report.readout, settings.statistics.confidence
+    return {
+        "figure": flips_caption(flips_data(book, readout), readout, settings.cohort.synthetic, confidence),
+        "flow": flow_caption(flows_of(flow, readout), readout),
+        "contact_sheet": CONTACT_SHEET_CAPTION,
+    }
+
+
+def _command(study: str) -> str:
+    """The command that makes the study again; `limit` is part of its name."""
+    name, _, limit = study.partition("-limit")
+    changes = ([] if name == "default" else [f"study={name}"]) + ([f"limit={limit}"] if limit else [])
+    return " ".join(["snakemake", *(["--config", *changes] if changes else [])])
+
+
+def _by_arm(book: Book, readout: Readout, metric: Metric) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Arms as columns, models as rows: (arm names, [(model, cells)])."""
+    found = book.select(metric, readout=readout.value)
+    arms = in_order(row["arm"] for row in found if row["arm"] is not None)
+    lines = []
+    for model in sorted({row["model"] for row in found}):
+        cells = [cell(only([row for row in found if row["model"] == model and row["arm"] == arm])) for arm in arms]
+        lines.append((model, cells))
+    return [arm_name(arm) for arm in arms], lines
+
+
+def _shares(book: Book, readout: Readout) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
+    """Statuses as columns, models × arms as rows: (status names, [(model, arm, cells)])."""
+    found = book.select(Metric.STATUS_SHARE, readout=readout.value)
+    present = {row["variant"] for row in found}
+    statuses = [status for status in OutcomeStatus if status.value in present]
+    index = {(row["model"], row["arm"], row["variant"]): row for row in found}
+    lines = [
+        (model, arm_name(arm), [cell(index.get((model, arm, status.value))) for status in statuses])
+        for model in sorted({row["model"] for row in found})
+        for arm in in_order(row["arm"] for row in found if row["model"] == model)
+    ]
+    return [OUTCOMES[status] for status in statuses], lines
+
+
+def _flow_lines(flow: Sequence[Mapping[str, Any]], readout: Readout) -> list[tuple[str, str, int, int, int, int, str]]:
+    """The account of cases as a table's lines."""
+    order = [arm.value for arm in ARMS]
+    rows = [row for row in flow if row["readout"] == readout.value]
+    return [
+        (
+            row["model"],
+            arm_name(row["arm"]),
+            row["cases_in"],
+            row["analysed"],
+            row["excluded"],
+            row["errors"],
+            "; ".join(f"{item['count']} {reason_name(item['reason'])} ({item['stage']})" for item in row["reasons"]),
+        )
+        for row in sorted(rows, key=lambda row: (row["model"], order.index(row["arm"])))
+    ]
+
+
+def _plain(settings: SummarySettings) -> dict[str, Any]:
+    whole: dict[str, Any] = settings.model_dump(mode="json")
+    return whole
