@@ -6,8 +6,7 @@ Decisions this stage takes:
   Exactly equal log-probabilities are decided by content, never by slot: the label first in sorted order.
 * A model offers log-probabilities if any response of the file has them. Then every response gets a
   logprob row, so that the account of cases holds: ERROR where the request failed, and ERROR where this
-  one came without usable log-probabilities (the engine's fault, not an answer). Where no response of
-  the file came through, nothing is known of the offer and both rows say ERROR.
+  one came without usable log-probabilities (the engine's fault, not an answer). Else none does.
 * `confidence` is the probability of the decision, renormalised over all shown options; null where
   nothing was decided, the decision was not shown, or no log-probabilities came.
 """
@@ -68,8 +67,7 @@ def outcomes(
     `model` is its id; left out, it is the one that the responses name.
     """
     by_id = match(trials, responses, model)
-    came = [row for row in responses if row["error"] is None]
-    offered = any(row["option_logprobs"] is not None for row in came) or not came
+    offered = any(row["option_logprobs"] is not None for row in responses)
     rows: list[dict[str, Any]] = []
     for response in responses:
         trial = by_id[response["trial_id"]]

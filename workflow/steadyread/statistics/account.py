@@ -8,6 +8,7 @@ Per model, readout and arm. A case counts once:
 * **excluded**: it has no such trial and an exclusion says why: one of the whole case before one of
   the arm, the earliest stage first, then the reason first in the alphabet.
 
+An arm's exclusion beside trials of that arm (one of several variants left out) leaves the case analysed.
 A case that is none of these, or that was excluded as a whole and asked all the same, stops the study.
 A readout that a model never offered (no outcome but ERROR in log-probabilities) has no rows.
 """
@@ -18,6 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..arms.registry import ARMS
 from ..config.arms import ArmsConfig
 from ..config.base import Section
 from ..contracts.enums import ArmName, OutcomeStatus, Readout
@@ -79,14 +81,14 @@ def account(
         reasons = _reasons(exclusions, model)
         for readout in offered_readouts(outcomes, model):
             for arm in arms:
-                found = statuses[model, readout.value]
+                found = {**_failed(statuses[model, Readout.TEXT.value]), **statuses[model, readout.value]}
                 rows.append(_flow_row(cases, asked.get(arm.value, {}), reasons, found, (model, readout, arm)))
     return rows
 
 
-def first_draw(arm: ArmName) -> int:
-    """The draw at which an arm is first asked: `repeat` is base at draw 1."""
-    return 1 if arm is ArmName.REPEAT else 0
+def _failed(statuses: Mapping[tuple[str, int], str]) -> dict[tuple[str, int], str]:
+    """Failed requests fail under every readout, also where none of a file's requests came through."""
+    return {key: status for key, status in statuses.items() if status == OutcomeStatus.ERROR.value}
 
 
 def offered_readouts(outcomes: Iterable[Row], model: str) -> tuple[Readout, ...]:
@@ -104,7 +106,7 @@ def _asked(trials: Iterable[Row], model: str) -> dict[str, dict[str, list[tuple[
     """arm → case → (trial, draw) of this model at the arm's first draw."""
     asked: dict[str, dict[str, list[tuple[str, int]]]] = defaultdict(lambda: defaultdict(list))
     for row in trials:
-        if row["model_id"] in (None, model) and row["draw"] == first_draw(ArmName(row["arm"])):
+        if row["model_id"] in (None, model) and row["draw"] == ARMS[ArmName(row["arm"])].draw:
             asked[row["arm"]][row["case_id"]].append((row["trial_id"], row["draw"]))
     return asked
 
@@ -137,10 +139,10 @@ def _flow_row(
         found = [statuses.get(key) for key in asked.get(case, ())]
         if found:
             contradicted += whole is not None
-            if OutcomeStatus.ERROR.value in found:
-                errors += 1
-            elif None in found:
+            if None in found:
                 unanswered += 1
+            elif OutcomeStatus.ERROR.value in found:
+                errors += 1
             else:
                 analysed += 1
         elif reason := whole or reasons.get((case, arm.value)):
