@@ -185,11 +185,15 @@ def _judge(row: dict[str, Any], estimand: Estimand) -> None:
         row["estimate_status"] = EstimateStatus.UNDEFINED.value
         row["reason"] = _NOTHING[estimand.denominator].format(arms=", ".join(estimand.arms))
         if row["n_error"]:
-            row["reason"] += f"; {row['n_error']} ended in ERROR"
+            row["reason"] += f"; {_errors(row['n_error'])}"
     elif row["n_error"]:
         also = f"; {row['reason']}" if row["reason"] else ""
         row["estimate_status"] = EstimateStatus.INCOMPLETE.value
-        row["reason"] = f"{row['n_error']} cases ended in ERROR, bounds say what they could change{also}"
+        row["reason"] = f"{_errors(row['n_error'])}: the bounds say what could have been{also}"
+
+
+def _errors(count: int) -> str:
+    return f"{count} case{'' if count == 1 else 's'} with an ERROR"
 
 
 def _resampled(

@@ -5,17 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from statsmodels.stats.multitest import multipletests
+import numpy as np
+from scipy.stats import false_discovery_control
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Holm's step-down adjusted p of one family; a family of one keeps its p."""
-    return _adjusted(p, "holm")
+    """Holm's step-down adjusted p of one family; a family of one keeps its p.
+
+    Written out because statsmodels' own collects garbage at each call, a tenth of a second for every
+    model and family; it is the test's oracle.
+    """
+    raw = np.asarray(p, dtype=np.float64)
+    order = np.argsort(raw, kind="stable")
+    stepped = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(stepped, 1.0)
+    return [float(value) for value in adjusted]
 
 
 def benjamini_hochberg(p: Sequence[float]) -> list[float]:
     """Benjamini and Hochberg's q."""
-    return _adjusted(p, "fdr_bh")
+    return [float(value) for value in false_discovery_control(list(p))] if p else []
 
 
 def adjust(rows: Sequence[dict[str, Any]]) -> None:
@@ -34,9 +44,3 @@ def adjust(rows: Sequence[dict[str, Any]]) -> None:
     tested = [row for row in rows if row["p"] is not None]
     for row, value in zip(tested, benjamini_hochberg([row["p"] for row in tested]), strict=True):
         row["q_bh"] = value
-
-
-def _adjusted(p: Sequence[float], method: str) -> list[float]:
-    if not p:
-        return []
-    return [float(value) for value in multipletests(list(p), method=method)[1]]

@@ -1,0 +1,199 @@
+"""A small made-up study: who was asked what, and readers with known answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from steadyread.arms.registry import ARMS
+from steadyread.contracts.enums import ArmName
+from steadyread.contracts.tables import CASES, OUTCOMES, TRIALS
+from steadyread.identity.digests import digest_json
+from steadyread.statistics.estimate import EstimateSettings, estimate_rows
+
+STATUSES = ("REFUSED", "UNPARSED", "TRUNCATED", "ERROR")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a reader is asked."""
+
+    case: str
+    truth: str | None
+    arm: str
+    variant: str
+    draw: int
+    options: tuple[str, ...]
+    trial_id: str
+
+
+Reader = Callable[[Asked], str]
+"""From a question to an option's text, or to a status that is no answer."""
+
+
+@dataclass
+class MadeStudy:
+    """Patients × cases, arms and draws, as tables."""
+
+    patients: int = 12
+    per_patient: int = 2
+    labels: tuple[str, ...] = ("GBM", "MET")
+    arms: tuple[str, ...] = tuple(arm.value for arm in ArmName)
+    unsure: bool = True
+    known: bool = True
+    extra_draws: Mapping[str, int] = field(default_factory=dict)
+    """Later draws of each case, by arm, `repeat` left out."""
+
+    def truth(self, patient: int) -> str | None:
+        return self.labels[patient % len(self.labels)] if self.known else None
+
+    def cases(self) -> list[tuple[str, str, str | None]]:
+        return [
+            (f"p{patient:03d}-s{number}", f"p{patient:03d}", self.truth(patient))
+            for patient in range(self.patients)
+            for number in range(self.per_patient)
+        ]
+
+    def case_table(self) -> pa.Table:
+        return CASES.from_rows(
+            {
+                **dict.fromkeys(CASES.schema.names),
+                "case_id": case,
+                "patient_id": patient,
+                "label": label,
+                "annotation_kind": "none",
+                "covariates": {},
+                "texts": {},
+                "deidentified": "yes",
+                "source_digest": "0" * 32,
+            }
+            for case, patient, label in self.cases()
+        )
+
+    def trial_rows(self) -> list[dict[str, Any]]:
+        rows = []
+        for case, patient, _ in self.cases():
+            base = self._row(case, patient, "base", "", 0, self._options(0))
+            for arm in self.arms:
+                shifts = range(1, len(self.labels)) if arm == "label_swap" else [0]
+                for shift in shifts:
+                    variant = f"shift{shift}" if shift else ""
+                    first = self._row(case, patient, arm, variant, ARMS[ArmName(arm)].draw, self._options(shift))
+                    rows.append({**first, "parent_trial_id": base["trial_id"] if arm == "repeat" else None})
+                    for draw in range(1, 1 + self.extra_draws.get(arm, 0)):
+                        later = self._row(case, patient, arm, variant, draw + 10, self._options(shift))
+                        rows.append({**later, "parent_trial_id": first["trial_id"]})
+        return rows
+
+    def _options(self, shift: int) -> list[str]:
+        return [*self.labels[shift:], *self.labels[:shift], *(["UNSURE"] if self.unsure else [])]
+
+    def _row(self, case: str, patient: str, arm: str, variant: str, draw: int, options: list[str]) -> dict[str, Any]:
+        return {
+            **dict.fromkeys(TRIALS.schema.names),
+            "trial_id": digest_json([case, arm, variant, draw]),
+            "item_id": digest_json([case]),
+            "case_id": case,
+            "cluster_id": patient,
+            "arm": arm,
+            "variant": variant,
+            "replicate": 0,
+            "draw": draw,
+            "round": 1,
+            "images": [],
+            "messages": [],
+            "options": options,
+            "symbols": list("ABCDEFGH"[: len(options)]),
+            "strata": {},
+        }
+
+    def outcome_rows(self, readers: Mapping[str, Reader], readouts: Sequence[str] = ("text",)) -> list[dict[str, Any]]:
+        truth = {case: label for case, _, label in self.cases()}
+        rows = []
+        for trial in self.trial_rows():
+            asked = Asked(
+                trial["case_id"],
+                truth[trial["case_id"]],
+                trial["arm"],
+                trial["variant"],
+                trial["draw"],
+                tuple(trial["options"]),
+                trial["trial_id"],
+            )
+            for model, reader in readers.items():
+                answer = reader(asked)
+                option = answer not in STATUSES
+                for readout in readouts:
+                    rows.append(
+                        {
+                            **dict.fromkeys(OUTCOMES.schema.names),
+                            "trial_id": trial["trial_id"],
+                            "model_id": model,
+                            "draw": trial["draw"],
+                            "readout": readout,
+                            "outcome_status": ("UNSURE" if answer == "UNSURE" else "ANSWERED") if option else answer,
+                            "answer_kind": "choice",
+                            "label": answer if option else None,
+                            "slot": asked.options.index(answer) if option and answer in asked.options else None,
+                            "scores": [],
+                        }
+                    )
+        return rows
+
+    def settings(self, models: Sequence[str], **changes: Any) -> EstimateSettings:
+        entry = {
+            "backend": "transformers",
+            "source": {"kind": "built"},
+            "deterministic": False,
+            "dtype": "float32",
+            "quantisation": "none",
+            "device": "cpu",
+        }
+        plain = {
+            "seed": 7,
+            "cohort": {"labels": self.labels},
+            "question": {"unsure": self.unsure},
+            "arms": {"enabled": self.arms},
+            "models_table": [{**entry, "id": model} for model in models],
+            "statistics": {"permutations": 999},
+        }
+        return EstimateSettings.model_validate({**plain, **changes})
+
+    def tables(
+        self, readers: Mapping[str, Reader], readouts: Sequence[str] = ("text",)
+    ) -> tuple[pa.Table, pa.Table, pa.Table]:
+        return (
+            TRIALS.from_rows(self.trial_rows()),
+            self.case_table(),
+            OUTCOMES.from_rows(self.outcome_rows(readers, readouts)),
+        )
+
+    def estimates(
+        self, readers: Mapping[str, Reader], readouts: Sequence[str] = ("text",), **changes: Any
+    ) -> Estimates:
+        rows = estimate_rows(*self.tables(readers, readouts), self.settings(list(readers), **changes), "made")
+        return Estimates(list(rows))
+
+
+@dataclass
+class Estimates:
+    """Rows of the estimates table, to be asked by column."""
+
+    rows: list[dict[str, Any]]
+
+    def all(self, **wanted: Any) -> list[dict[str, Any]]:
+        return [row for row in self.rows if all(row[key] == value for key, value in wanted.items())]
+
+    def one(self, **wanted: Any) -> dict[str, Any]:
+        (row,) = self.all(**wanted)
+        return row
+
+
+@pytest.fixture(scope="session")
+def made() -> type[MadeStudy]:
+    """A made-up study, to be given its numbers."""
+    return MadeStudy

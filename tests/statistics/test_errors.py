@@ -1,0 +1,148 @@
+"""ERROR is the machine's fault: it makes an estimate incomplete, and bounds say what it hides."""
+
+from __future__ import annotations
+
+import itertools
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from steadyread.contracts.problems import StudyError
+from steadyread.contracts.tables import OUTCOMES, TRIALS
+from steadyread.identity.seeds import uniform
+from steadyread.statistics.estimate import estimate_rows
+
+ARMS = ("base", "lesion_removed", "matched_removed", "reverse")
+POSSIBLE = ("GBM", "MET", "UNSURE", "UNPARSED")
+KEY = ("metric", "denominator", "arm", "variant", "reference_arm")
+
+
+def reader(answers):
+    return lambda asked: answers[asked.arm, asked.case]
+
+
+def by_key(found):
+    return {tuple(row[name] for name in KEY): row for row in found.rows}
+
+
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(st.data())
+def test_whatever_the_lost_answers_were_the_bounds_hold_the_true_value(made, data):
+    study = made(patients=4, per_patient=1, arms=ARMS)
+    places = list(itertools.product(ARMS, [case for case, _, _ in study.cases()]))
+    answers = {place: data.draw(st.sampled_from(POSSIBLE)) for place in places}
+    lost = data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=2, unique=True))
+    seen = by_key(study.estimates({"m": reader(answers | dict.fromkeys(lost, "ERROR"))}))
+    for replies in itertools.product(POSSIBLE, repeat=len(lost)):
+        whole = by_key(study.estimates({"m": reader(answers | dict(zip(lost, replies, strict=True)))}))
+        for key, row in seen.items():
+            truth = whole[key]["value"]
+            if row["n_error"] and truth is not None:
+                assert row["bound_low"] - 1e-9 <= truth <= row["bound_high"] + 1e-9, (key, replies)
+            elif not row["n_error"]:
+                assert row["value"] == truth, key
+
+
+def test_the_bounds_are_reached_where_all_pairs_count(made):
+    study = made(patients=4, per_patient=1, arms=("base", "reverse"))
+
+    def answer(asked):
+        if asked.arm == "reverse" and asked.case < "p002":
+            return "ERROR" if asked.case == "p000-s0" else "MET"
+        return "GBM"
+
+    row = study.estimates({"m": answer}).one(metric="flip_rate", denominator="all")
+    assert (row["value"], row["n"], row["n_error"]) == (pytest.approx(1 / 3), 3, 1)
+    assert (row["bound_low"], row["bound_high"]) == (1 / 4, 2 / 4)
+    assert row["estimate_status"] == "incomplete"
+    assert row["reason"].startswith("1 case with an ERROR")
+
+
+def test_a_pair_that_could_not_have_counted_is_not_called_lost(made):
+    study = made(patients=4, per_patient=1, arms=("base", "reverse"))
+
+    def answer(asked):
+        if asked.case == "p000-s0":
+            return "ERROR" if asked.arm == "reverse" else "UNPARSED"
+        return "GBM"
+
+    found = study.estimates({"m": answer})
+    assert found.one(metric="flip_rate", denominator="all")["n_error"] == 1
+    assert found.one(metric="flip_rate", denominator="both_answer_set")["n_error"] == 0
+    assert found.one(metric="flip_rate", denominator="base_correct")["n_error"] == 0
+
+
+def test_where_everything_was_lost_the_estimate_is_undefined_and_says_so(made):
+    found = made(patients=3, arms=("base", "reverse")).estimates({"m": lambda asked: "ERROR"})
+    row = found.one(metric="overcommitment", arm="base")
+    assert (row["value"], row["estimate_status"], row["n_error"]) == (None, "undefined", 6)
+    assert (row["bound_low"], row["bound_high"]) == (0.0, 1.0)
+    assert "6 cases with an ERROR" in row["reason"]
+
+
+def test_a_trial_without_an_outcome_counts_as_error_and_never_shrinks_an_estimate(made):
+    study = made(patients=4, per_patient=1, arms=("base", "reverse"))
+    trials, cases, outcomes = study.tables({"m": lambda asked: "GBM"})
+    rows = estimate_rows(trials, cases, outcomes.slice(1), study.settings(["m"]), "x")
+    (row,) = [row for row in rows if row["metric"] == "flip_rate" and row["denominator"] == "all"]
+    assert (row["n"], row["n_error"], row["estimate_status"]) == (3, 1, "incomplete")
+
+
+def test_an_arm_that_fits_no_case_is_undefined_not_missing(made):
+    study = made(patients=3, arms=("base", "lesion_removed"))
+    trials = TRIALS.from_rows(row for row in study.trial_rows() if row["arm"] == "base")
+    outcomes = study.outcome_rows({"m": lambda asked: "GBM"})
+    kept = set(trials["trial_id"].to_pylist())
+    table = OUTCOMES.from_rows(row for row in outcomes if row["trial_id"] in kept)
+    rows = estimate_rows(trials, study.case_table(), table, study.settings(["m"]), "x")
+    (row,) = [row for row in rows if row["metric"] == "overcommitment" and row["arm"] == "lesion_removed"]
+    assert (row["value"], row["estimate_status"], row["n"], row["n_error"]) == (None, "undefined", 0, 0)
+
+
+def test_tables_that_do_not_belong_together_are_refused(made):
+    study = made(patients=2, arms=("base", "reverse"))
+    trials, cases, outcomes = study.tables({"m": lambda asked: "GBM"})
+    settings_ = study.settings(["m"])
+    with pytest.raises(StudyError, match="belong to no trial"):
+        estimate_rows(trials.slice(1), cases, outcomes, settings_, "x")
+    with pytest.raises(StudyError, match="model other has no outcomes"):
+        estimate_rows(trials, cases, outcomes, study.settings(["m", "other"]), "x")
+    with pytest.raises(StudyError, match="models \\['m'\\]"):
+        estimate_rows(trials, cases, outcomes, study.settings(["other"]), "x")
+    with pytest.raises(StudyError, match="no trials"):
+        estimate_rows(trials.slice(0, 0), cases, outcomes, settings_, "x")
+    with pytest.raises(StudyError, match="two outcomes"):
+        estimate_rows(trials, cases, pa.concat_tables([outcomes, outcomes]), settings_, "x")
+
+
+def test_a_label_that_the_study_does_not_know_stops_it(made):
+    study = made(patients=2, arms=("base",))
+    with pytest.raises(StudyError, match="answers 'PCNSL'"):
+        study.estimates({"m": lambda asked: "PCNSL"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "stops"),
+    [
+        ({"deterministic": True}, True),
+        ({"deterministic": True, "device": "cuda"}, False),
+        ({"deterministic": True, "dtype": "bfloat16"}, False),
+        ({"deterministic": False}, False),
+        ({"deterministic": True, "backend": "baselines", "source": {"kind": "baseline", "baseline": "coin"}}, False),
+    ],
+)
+def test_a_reader_that_cannot_vary_must_have_a_floor_of_zero(made, entry, stops):
+    study = made(patients=6, arms=("base", "repeat", "reverse"))
+
+    def coin(asked):
+        return ("GBM", "MET")[uniform(asked.trial_id) < 0.5]
+
+    plain = study.settings(["m"]).model_dump()["models_table"][0]
+    if stops:
+        with pytest.raises(StudyError, match="pairs of draws of the same request disagree"):
+            study.estimates({"m": coin}, models_table=[{**plain, **entry}])
+    else:
+        found = study.estimates({"m": coin}, models_table=[{**plain, **entry}])
+        assert found.one(metric="d_same", arm="base")["value"] > 0
