@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +49,11 @@ def load_seg(
         named. ANNOTATION_LABELS: a named segment that the SEG lacks. ANNOTATION_OTHER_SPACE:
         another frame of reference, or see `grids.place_mask`.
     """
-    with warnings.catch_warnings():
-        # pydicom's warnings about odd values quote them: names must not reach a log.
-        warnings.simplefilter("ignore")
+    with _quiet():
         seg = _read(path)
         _check_frame_of_reference(seg, reference)
         numbers = _chosen(seg, segments)
-        mask, affine = _voxels(seg, numbers)
+        mask, affine = _voxels(seg, numbers, reference)
     return _placed(mask, affine, reference.volume, lesions)
 
 
@@ -89,14 +89,14 @@ def _chosen(seg: Any, segments: Sequence[str] | None) -> list[int]:
                 f"the SEG holds {len(numbers)} segments; name the ones that are lesion in the column segments",
             )
         return numbers
-    labels = {number: str(seg.get_segment_description(number).segment_label).strip().casefold() for number in numbers}
-    whole = ",".join(segments).casefold()
+    labels = {number: _folded(seg.get_segment_description(number).segment_label) for number in numbers}
+    whole = _folded(",".join(segments))
     if whole in labels.values():
         segments = [whole]
     chosen: set[int] = set()
     for wanted in segments:
         found = {number for number in numbers if wanted == str(number)} or {
-            number for number, label in labels.items() if label == wanted.strip().casefold()
+            number for number, label in labels.items() if label == _folded(wanted)
         }
         if not found:
             raise CaseProblem(
@@ -108,10 +108,21 @@ def _chosen(seg: Any, segments: Sequence[str] | None) -> list[int]:
     return sorted(chosen)
 
 
-def _voxels(seg: Any, numbers: list[int]) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+def _voxels(seg: Any, numbers: list[int], reference: LoadedVolume) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """The union of segments, shape (slice, row, column), with its affine (RAS)."""
+    import highdicom
+
     try:
-        volume = seg.get_volume(segment_numbers=numbers, combine_segments=False)
+        try:
+            volume = seg.get_volume(segment_numbers=numbers)
+        except RuntimeError:
+            # Kept frames at uneven distances, and no spacing stated: the volume's own may explain them.
+            step = reference.volume.spacing[reference.native_axis]
+            for group in (*seg.SharedFunctionalGroupsSequence, *seg.PerFrameFunctionalGroupsSequence):
+                for measures in group.get("PixelMeasuresSequence", ()):
+                    measures.SpacingBetweenSlices = step
+            seg = highdicom.seg.Segmentation.from_dataset(seg, copy=False)
+            volume = seg.get_volume(segment_numbers=numbers)
     except Exception as error:  # see _read
         raise _unreadable(f"its frames make no regular volume ({type(error).__name__})") from error
     # One plane per segment along the last axis; segments may overlap.
@@ -145,6 +156,24 @@ def _frame_affine(affine: NDArray[np.float64], index: int, volume: Volume) -> ND
     axis = int(np.abs(along).argmax())
     frame[:3, 0] = np.sign(along[axis]) * volume.affine[:3, axis]
     return frame
+
+
+def _folded(label: str) -> str:
+    return ",".join(part.strip() for part in str(label).casefold().split(","))
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """pydicom warns of odd values by quoting them, to the log too; names must not get there."""
+    logger = logging.getLogger("pydicom")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _unreadable(detail: str) -> CaseProblem:
