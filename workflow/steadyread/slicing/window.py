@@ -65,7 +65,9 @@ def to_uint8(pixels: NDArray[Any], window: Window) -> NDArray[np.uint8]:
 
 
 def _background(array: NDArray[Any]) -> float | None:
-    faces = np.concatenate([array.take(end, axis=axis).ravel() for axis in range(3) for end in (0, -1)])
+    # Indexed as views: take() would first copy an array that is not contiguous, as canonical ones are.
+    turned = [np.moveaxis(array, axis, 0) for axis in range(3)]
+    faces = np.concatenate([view[end].ravel() for view in turned for end in (0, -1)])
     if faces.dtype.kind == "f":
         faces = faces[np.isfinite(faces)]
         if faces.size == 0:
