@@ -52,7 +52,7 @@ class PhantomCase:
     def volume(self) -> NDArray[np.int16]:
         """The acquired volume on the grid: signal, coil shading, Rician noise, 12 bits."""
         rng = generator(self.seed, "phantom", self.patient_id, self.sequence, "scanner")
-        shading = rng.normal(0, 0.0012, 3)
+        shading = rng.normal(0, 0.0006, 3)
         acquired = []
         for k in range(self.grid.shape[2]):
             points = self.grid.slice_points(k)

@@ -24,7 +24,7 @@ SKULL_DEPTH = 11.0
 """Scalp, skull and meninges together, millimetres."""
 HEAD = (76.0, 96.0, 92.0)
 """Half axes of the average head: right, front, head."""
-MARKER_RADIUS = (4.5, 5.0, 11.0)
+MARKER_RADIUS = (4.5, 5.0, 10.0)
 """Half axes of the oil capsule that marks the right temple, as scanners' staff tape it there."""
 
 FAR = 10.0
@@ -171,8 +171,10 @@ class Head:
 
     @property
     def marker_centre(self) -> Vector:
-        """RAS millimetres of the capsule on the right temple."""
-        return (self.axes[0] + 5.5, 6.0, 8.0)
+        """RAS millimetres of the capsule on the right temple, on the skin."""
+        y, z = 32.0, 8.0
+        skin = self.axes[0] * float(np.sqrt(1 - (y / self.axes[1]) ** 2 - (z / self.axes[2]) ** 2))
+        return (skin + MARKER_RADIUS[0] + 0.5, y, z)
 
     def _paint_deep(self, paint: _Paint, ellipsoid: _Ellipsoid) -> None:
         wide = self.ventricles

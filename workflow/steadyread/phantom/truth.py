@@ -30,8 +30,10 @@ class CaseTruth:
         Width and height of the displayed slice, millimetres.
     area_mm2
         For each lesion slice, the area of core and enhancing rim.
-    marker_mm, marker_slices
-        The capsule on the right temple: (x, y) in the display as above, and the slices through it.
+    marker_mm
+        The capsule on the right temple: (x, y) in the display as above, for each slice well through it.
+    centre_mm
+        The middle of the head, (x, y) in the display as above, the same in every slice.
     """
 
     case_id: str
@@ -43,6 +45,7 @@ class CaseTruth:
     extent_mm: tuple[float, float]
     area_mm2: dict[int, float]
     marker_mm: dict[int, tuple[float, float]]
+    centre_mm: tuple[float, float]
 
     def boxes_px(self, k: int, size: int) -> list[tuple[float, float, float, float]]:
         """Boxes of slice k in a stored square image: scaled to fit, square millimetres, centred."""
@@ -76,10 +79,13 @@ def _truth(case: PhantomCase) -> CaseTruth:
             boxes[k] = tuple(sorted((x0 * across, y0 * along, x1 * across, y1 * along) for x0, y0, x1, y1 in found))
             areas[k] = float(np.any(each, axis=0).sum()) * across * along
         offset = (points - np.asarray(case.head.marker_centre)) / np.asarray(MARKER_RADIUS)
-        capsule = (offset * offset).sum(axis=-1) < 0.7
+        capsule = (offset * offset).sum(axis=-1) < 0.4
         if capsule.any():
             i, j = (float(index.mean()) for index in np.nonzero(capsule))
             marker[k] = ((columns - 0.5 - i) * across, (rows - 0.5 - j) * along)
+    # Both displayed axes run against the grid's: where the stack lies to the right, the head lies to
+    # the left of its middle, which is further to the right in the display.
+    shift = case.grid.axes.T @ np.asarray(case.grid.centre)
     return CaseTruth(
         case_id=case.case_id,
         patient_id=case.patient_id,
@@ -90,6 +96,7 @@ def _truth(case: PhantomCase) -> CaseTruth:
         extent_mm=(columns * across, rows * along),
         area_mm2=areas,
         marker_mm=marker,
+        centre_mm=(columns * across / 2 + float(shift[0]), rows * along / 2 + float(shift[1])),
     )
 
 

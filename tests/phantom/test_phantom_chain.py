@@ -1,0 +1,167 @@
+"""From the phantom's files through the study's own stages back to what the shapes say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from steadyread.config.models_table import ModelsTable
+from steadyread.config.study import StudyConfig
+from steadyread.contracts.enums import AnnotationKind
+from steadyread.contracts.files import read_rows
+from steadyread.contracts.tables import CASES, EXCLUSIONS, IMAGES, ITEMS, LESION_SLICES, SLICES
+from steadyread.phantom.design import PhantomCase
+from steadyread.phantom.truth import CaseTruth
+from steadyread.stages.dispatch import run_stage
+from steadyread.stages.settings import settings_of
+
+pytestmark = pytest.mark.slow
+
+STUDY = StudyConfig(shards=1)
+SIZE = STUDY.slicing.size
+Rows = list[dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def tables(cohort: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
+    """Tables of the phantom study up to the lesion slices."""
+    out = tmp_path_factory.mktemp("phantom_chain")
+
+    def run(name: str, inputs: Mapping[str, Path], outputs: Mapping[str, Path]) -> None:
+        settings = settings_of(name, STUDY, ModelsTable(models=()))
+        run_stage(name, inputs, outputs, settings, {"shard": "0"}, root=out, receipts=False)
+
+    path = {
+        name: out / f"{name}.parquet"
+        for name in ("cases", "sources", "items", "slices", "images", "lesion_slices", "out1", "out2", "out3")
+    }
+    known = {name: path[name] for name in ("cases", "sources")}
+    cut = {name: path[name] for name in ("slices", "images")}
+    run(
+        "register_cohort",
+        {"table": cohort / "cohort.tsv"},
+        {**known, "items": path["items"], "exclusions": path["out1"]},
+    )
+    run("slice_volumes", known, {**cut, "exclusions": path["out2"]})
+    run("mark_lesions", {**known, **cut}, {"lesion_slices": path["lesion_slices"], "exclusions": path["out3"]})
+    contracts = {"cases": CASES, "items": ITEMS, "slices": SLICES, "images": IMAGES, "lesion_slices": LESION_SLICES}
+    return {name: read_rows(path[name], contract) for name, contract in contracts.items()} | {
+        "exclusions": read_rows([path["out1"], path["out2"], path["out3"]], EXCLUSIONS)
+    }
+
+
+def of_case(rows: Rows, case_id: str) -> Rows:
+    return [row for row in rows if row["case_id"] == case_id]
+
+
+def pictures(tables: dict[str, Rows], case_id: str) -> dict[int, np.ndarray]:
+    """Stored slices of a case by index, as numbers."""
+    png = {row["image_id"]: row["png"] for row in tables["images"]}
+    return {
+        row["index"]: np.asarray(Image.open(BytesIO(png[row["image_id"]]))).astype(float)
+        for row in of_case(tables["slices"], case_id)
+    }
+
+
+def test_every_case_is_registered_and_none_is_left_out(tables: dict[str, Rows], cases: tuple[PhantomCase, ...]) -> None:
+    assert tables["exclusions"] == []
+    assert len(tables["items"]) == 24
+    found = {row["case_id"]: row for row in tables["cases"]}
+    for case in cases:
+        row = found[case.case_id]
+        assert (row["label"], row["patient_id"], row["annotation_kind"]) == (case.label, case.patient_id, case.kind)
+        assert row["deidentified"] == "yes"
+        assert row["burned_in"] is (False if case.kind is AnnotationKind.SEG else None)
+
+
+def test_lesion_slices_equal_the_shapes_in_every_storage(tables: dict[str, Rows], truth: dict[str, CaseTruth]) -> None:
+    for case_id, expected in truth.items():
+        marks = of_case(tables["lesion_slices"], case_id)
+        assert [row["index"] for row in marks] == list(range(expected.slices)), case_id
+        assert tuple(row["index"] for row in marks if row["is_lesion"]) == expected.lesion_slices, case_id
+
+
+def test_lesion_area_is_that_of_the_shapes_where_there_is_a_mask(
+    tables: dict[str, Rows], truth: dict[str, CaseTruth], cases: tuple[PhantomCase, ...]
+) -> None:
+    for case in cases:
+        for row in of_case(tables["lesion_slices"], case.case_id):
+            if case.kind is AnnotationKind.SLICE_TABLE:
+                assert row["lesion_area_mm2"] is None
+            else:
+                expected = truth[case.case_id].area_mm2.get(row["index"], 0.0)
+                assert row["lesion_area_mm2"] == pytest.approx(expected, rel=1e-4)
+
+
+def test_boxes_enclose_the_shapes_as_they_are_displayed(
+    tables: dict[str, Rows], truth: dict[str, CaseTruth], cases: tuple[PhantomCase, ...]
+) -> None:
+    compared = 0
+    for case in cases:
+        listed_without_boxes = case.kind is AnnotationKind.SLICE_TABLE and str(case.stored_axes)[2] not in "SI"
+        for row in of_case(tables["lesion_slices"], case.case_id):
+            if not row["is_lesion"] or listed_without_boxes:
+                assert not row["lesion_boxes"]
+                continue
+            expected = sorted(truth[case.case_id].boxes_px(row["index"], SIZE))
+            # A stored slice is a whole number of pixels wide: up to one pixel of rounding.
+            np.testing.assert_allclose(sorted(row["lesion_boxes"]), expected, atol=1.01, err_msg=case.case_id)
+            compared += len(expected)
+    assert compared > 80
+
+
+def test_the_capsule_on_the_right_temple_is_shown_on_the_left_in_front_at_its_height(
+    tables: dict[str, Rows], truth: dict[str, CaseTruth]
+) -> None:
+    # The image alone tells the orientation here, no annotation does: a head is nearly its own mirror
+    # image, and only one of the four temples has a capsule.
+    for case_id, expected in truth.items():
+        stored = pictures(tables, case_id)
+
+        def shown(k: int, x: float, y: float, stored: dict[int, np.ndarray] = stored) -> float:
+            return float(stored[k][round(y) - 1 : round(y) + 2, round(x) - 1 : round(x) + 2].mean())
+
+        across, down = expected.to_px(expected.centre_mm, SIZE)
+        for k, point in expected.marker_mm.items():
+            x, y = expected.to_px(point, SIZE)
+            assert x < across, "the right temple is left of the middle"
+            assert y < down, "the temple is in front of the middle"
+            assert shown(k, x, y) > 200, (case_id, k)
+            for other in ((2 * across - x, y), (x, 2 * down - y), (2 * across - x, 2 * down - y)):
+                assert shown(k, *other) < 100, (case_id, k)
+        through = expected.marker_mm
+        for k in set(stored) - {near for k in through for near in (k - 1, k, k + 1)}:
+            x, y = expected.to_px(next(iter(through.values())), SIZE)
+            assert shown(k, x, y) < 100, (case_id, k)
+
+
+def test_the_enhancing_lesion_is_bright_inside_its_box(
+    tables: dict[str, Rows], truth: dict[str, CaseTruth], cases: tuple[PhantomCase, ...]
+) -> None:
+    for case in cases:
+        if case.sequence != "T1CE":
+            continue
+        expected = truth[case.case_id]
+        stored = pictures(tables, case.case_id)
+        for k in expected.lesion_slices:
+            for box in expected.boxes_px(k, SIZE):
+                x0, y0, x1, y1 = (round(value) for value in box)
+                assert stored[k][y0:y1, x0:x1].max() > 200, (case.case_id, k)
+
+
+def test_slices_run_from_feet_to_head_whatever_order_the_file_has(
+    tables: dict[str, Rows], cases: tuple[PhantomCase, ...]
+) -> None:
+    for case in cases:
+        rows = of_case(tables["slices"], case.case_id)
+        assert {row["plane"] for row in rows} == {"axial"}
+        assert all(row["sampled"] for row in rows)
+        normal = case.grid.axes[:, 2]
+        expected = [float(normal @ (case.grid.affine @ (0, 0, k, 1))[:3]) for k in range(case.grid.shape[2])]
+        assert [row["position_mm"] for row in rows] == pytest.approx(expected, abs=2e-3)
