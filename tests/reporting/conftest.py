@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+
 from steadyread.contracts.files import write_table
 from steadyread.contracts.tables import CASES, ESTIMATES, FLOW, IMAGES, LESION_SLICES, SLICES
 from steadyread.identity.digests import digest_json
@@ -105,19 +106,19 @@ def flow_rows(models: tuple[str, ...] = ("model-a", "model-b"), readouts: tuple[
     return rows
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def estimate() -> Callable[..., dict[str, Any]]:
     """Makes one row of `estimates`."""
     return estimate_row
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def study() -> Callable[..., Rows]:
     """Makes a whole study's estimates."""
     return study_rows
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def flow() -> Callable[..., Rows]:
     """Makes a study's flow."""
     return flow_rows
@@ -145,7 +146,7 @@ def picture(seed: int, size: int = 64) -> tuple[str, bytes]:
     return image_digest(pixels, "L"), stream.getvalue()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def imaging() -> Callable[..., Mapping[str, Rows]]:
     """Makes cases with slices, lesion slices and images; slices 2 and 3 of a case show the lesion."""
 

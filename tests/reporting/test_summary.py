@@ -1,0 +1,178 @@
+"""The page stands alone, says the banner and the limits, and every picture has words."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from steadyread.contracts.enums import Readout
+from steadyread.reporting.findings import answers_of, limits_of
+from steadyread.reporting.lookup import Book
+from steadyread.reporting.names import SYNTHETIC
+from steadyread.reporting.summary import SummarySettings, summary, tied
+from steadyread.stages.job import Files
+
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+MODELS = [
+    {"id": "model-a", "family": "idefics3", "source": {"kind": "built", "seed": 0}},
+    {"id": "model-b", "family": "baseline", "source": {"kind": "baseline", "baseline": "coin", "value": "2"}},
+]
+
+
+class Page(HTMLParser):
+    """Checks that elements nest, and collects what they carry."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words = ""
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        assert len(dict(attrs)) == len(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words += data
+
+    def of(self, name):
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+
+@pytest.fixture
+def page(tmp_path, put, flow):
+    def make(rows, synthetic=True, flow_rows=None, title="An audit"):
+        inputs = {
+            "estimates": put("estimates", rows),
+            "flow": put("flow", flow() if flow_rows is None else flow_rows),
+        }
+        for name, ending in (
+            ("main_table", "csv"), ("figure", "svg"), ("flow_figure", "svg"), ("contact_sheet", "png")
+        ):  # fmt: skip
+            inputs[name] = tmp_path / f"{name}.{ending}"
+            inputs[name].write_bytes(b"content of " + name.encode())
+        settings = SummarySettings.model_validate(
+            {
+                "report": {"title": title}, "cohort": {"synthetic": synthetic, "labels": ["GBM", "MET"]},
+                "arms": {}, "slicing": {}, "statistics": {}, "models_table": MODELS,
+            }
+        )  # fmt: skip
+        summary(Files(inputs), Files({"page": tmp_path / "summary.html"}), settings, {})
+        return (tmp_path / "summary.html").read_text(encoding="utf-8")
+
+    return make
+
+
+def test_the_page_is_well_formed_and_refers_to_nothing_outside_itself(page, study):
+    text = page(study(readouts=("text", "logprob")))
+    parsed = Page(text)
+    for tag, attributes in parsed.tags:
+        for name in ("src", "href", "data", "poster", "srcset", "action"):
+            if name in attributes:
+                assert attributes[name].startswith(("data:", "#")), (tag, attributes[name][:80])
+        assert not any(name.startswith("on") for name in attributes)
+    assert not parsed.of("script")
+    assert not parsed.of("link")
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "prefers-color-scheme: dark" in style
+    assert parsed.of("html") == [{"lang": "en"}]
+    ids = [attributes["id"] for _, attributes in parsed.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    targets = {item["href"][1:] for item in parsed.of("a") if item["href"].startswith("#")}
+    assert targets <= set(ids)
+
+
+def test_every_picture_has_words_and_every_heading_cell_a_scope(page, study):
+    parsed = Page(page(study()))
+    assert len(parsed.of("img")) == 3
+    assert all(len(item["alt"]) > 40 for item in parsed.of("img"))
+    assert all(item["scope"] in ("col", "row") for item in parsed.of("th"))
+
+
+def test_what_a_title_holds_is_text_not_markup(page, study):
+    assert "<b>x</b>" not in page(study(), title="<b>x</b>")
+
+
+@pytest.mark.parametrize("synthetic", [True, False])
+def test_the_banner_stands_iff_the_images_are_synthetic(page, study, synthetic):
+    parsed = Page(page(study(), synthetic=synthetic))
+    assert (SYNTHETIC in parsed.words) == synthetic
+    assert any(attributes.get("class") == "banner" for _, attributes in parsed.tags) == synthetic
+
+
+def test_the_same_inputs_give_the_same_bytes(page, study):
+    rows = study()
+    assert page(rows) == page(rows[::-1])
+
+
+def test_the_answer_gives_value_interval_and_n_of_audited_models_only(page, estimate):
+    rows = [
+        estimate(model=model, arm="reverse", reference_arm="base", value=0.489, low=0.412, high=0.566, n=180)
+        for model in ("model-a", "model-b")
+    ]
+    answers = answers_of(Book(rows), Readout.TEXT, MODELS)
+    assert [answer.model for answer in answers] == ["model-a"]
+    assert answers[0].sentences == (
+        "With the slices in reverse order its answer changed in 48.9 % [41.2, 56.6], n = 180.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "status", "said"),
+    [
+        (0.1, 0.3, "ok", "It lets go where the evidence is gone."),
+        (-0.1, 0.3, "ok", "The interval includes 0"),
+        (-0.3, -0.1, "ok", "commits itself more"),
+        (None, None, "too_few_events", "cannot be said from these cases"),
+        (0.1, 0.3, "incomplete", "cannot be said from these cases"),
+    ],
+)
+def test_the_lesion_contrast_is_read_only_as_far_as_its_interval_goes(estimate, low, high, status, said):
+    row = estimate(
+        model="model-a", metric="overcommitment_difference", arm="matched_removed", reference_arm="lesion_removed",
+        value=0.2 if low is None else (low + high) / 2, low=low, high=high, estimate_status=status,
+        reason=None if status == "ok" else "why", n_error=2 if status == "incomplete" else 0,
+    )  # fmt: skip
+    (answer,) = answers_of(Book([row]), Readout.TEXT, MODELS)
+    assert said in answer.sentences[0]
+
+
+def test_limits_name_missing_labels_power_and_too_few_events(estimate):
+    rows = [
+        estimate(metric="overcommitment", arm="base", n=10),
+        estimate(metric="accuracy", denominator="label_known", arm="base", n=6),
+        estimate(
+            metric="overcommitment_difference", arm="matched_removed", reference_arm="lesion_removed", mde=0.31,
+            low=None, high=None, estimate_status="too_few_events", reason="few",
+        ),
+    ]  # fmt: skip
+    text = " ".join(limits_of(Book(rows), Readout.TEXT, synthetic=False))
+    assert "known for 6 of 10 cases" in text
+    assert "31.0 points" in text
+    assert "Too few events for an interval in 1 of 3 estimates" in text
+    assert SYNTHETIC not in text
+    unknown = " ".join(limits_of(Book(rows[:1]), Readout.TEXT, synthetic=True))
+    assert "No case has a known diagnosis" in unknown
+    assert SYNTHETIC in unknown
+
+
+def test_a_study_without_estimates_is_still_a_page(page):
+    parsed = Page(page([], flow_rows=[]))
+    assert "There are no estimates." in parsed.words
+
+
+def test_an_interval_does_not_break_over_lines():
+    assert tied("48.9 % [41.2, 56.6], n = 180").split(" ") == ["48.9\xa0%", "[41.2,\xa056.6],", "n\xa0=\xa0180"]
+    assert tied("48.9 [41.2, 56.6] (180) P").split(" ") == ["48.9\xa0[41.2,\xa056.6]", "(180)\xa0P"]
