@@ -13,7 +13,7 @@ The rules, in this order; the first that applies decides. Nothing is ever guesse
 4. A refusal: REFUSED, even with labels in it ("I cannot diagnose GBM").
 5. The evidence is said not to decide: UNSURE, also where UNSURE was not offered (label "UNSURE", no slot).
    After a "but" the rest of the text decides.
-6. One option alone is mentioned and not denied: it is the answer. Letters count here only in brackets
+6. One option alone is mentioned, neither denied nor asked: it is the answer. Letters count here only in brackets
    or after "option", labels only as whole words.
 7. A referral to a doctor alone: REFUSED. Anything else, and a void statement without 4 or 5: UNPARSED.
 
@@ -151,7 +151,7 @@ def _contradicts(first: _Statement, last: _Statement, text: str) -> bool:
 
 
 def _statement(reader: Reader, text: str, found: Expression) -> _Statement | None:
-    if reader.denied(text, found):
+    if reader.unsettled(text, found):
         return None
     label = None if reader.joined(text, found) else found.chosen
     return _Statement(found.start, found.end, label, found.letter is not None, found.label is not None)
@@ -203,7 +203,7 @@ def _given(reader: Reader, text: str) -> Iterator[_Statement]:
 
 def _mentioned(reader: Reader, text: str, cut: bool, void: bool) -> str | None:
     """The one option that is mentioned (rule 6) or UNSURE where doubt is said (rule 5)."""
-    mentions = [item for item in reader.words(text) if not reader.denied(text, item)]
+    mentions = [item for item in reader.words(text) if not reader.unsettled(text, item)]
     doubt = [item for item in mentions if item.chosen == UNSURE]
     if doubt:
         turn = _CONTRAST.search(text, doubt[-1].end)
@@ -214,6 +214,6 @@ def _mentioned(reader: Reader, text: str, cut: bool, void: bool) -> str | None:
             return UNSURE
     if cut or void:
         return None
-    letters = [] if doubt else [item for item in reader.marked_letters(text) if not reader.denied(text, item)]
+    letters = [] if doubt else [item for item in reader.marked_letters(text) if not reader.unsettled(text, item)]
     labels = {item.chosen for item in [*mentions, *letters]}
     return next(iter(labels)) if len(labels) == 1 else None

@@ -14,12 +14,12 @@ THINKING = (
 
 # What marks the final answer; one answer expression must follow, after FILLERS only.
 FINAL_MARKERS = (
-    r"answer|ans\.?|prediction|response|assistant|antwort|réponse|respuesta|risposta|resposta|ответ|答案|回答|答え",
+    r"answer|ans\.?|(?:final|result)(?=\s*:)|prediction|response|assistant|antwort|réponse|respuesta|risposta|resposta|ответ|答案|回答|答え",
     r"(?<!differential )(?:diagnosis|diagnose|impression|conclusion)",
     r"(?:correct|best|right|final|likely) (?:option|choice)",
     r"most likely|likeliest|most probable|most (?:consistent|compatible|in keeping) with",
     r"choose|chose|select|pick|go with|opt for|settle on|lean(?:ing)? towards?|favou?r|vote for",
-    r"think|believe|conclude|would say|'d say",
+    r"think|believe|conclude|(?:would|i'd) (?:say|guess|diagnose)",
     r"it is|it's|this is|that is|that's",
     r"actually|wait|correction|i mean|not \w+(?: \w+)? but(?: rather)?",
 )
@@ -27,7 +27,7 @@ FINAL_MARKERS = (
 # What turns a marker into something else: "if it is", "I don't think", "not sure it is".
 MARKER_VOIDED_BY = (
     r"(?:\b(?:not (?:sure|certain|clear)(?: that)?|unsure|uncertain|if|whether|unless"
-    r"|not|never|cannot)|n't)\s+(?:(?:the|that|it|i|say|a)\s+)?$"
+    r"|not|never|cannot)|n't)\s+(?:(?:the|that|it|i|say|a|think|believe|choose|would)\s+){0,3}$"
 )
 
 # Words that may stand between a marker and the answer.
@@ -54,7 +54,10 @@ AFTER_LETTER = (
 AFTER_LEADING = r"[^\S\n]*(?:$|[.,:;!?(\[/\n。，；—–-]|(?:because|since|as|due|given|not|rather|instead|over)\b)"
 
 # Between two options where none is chosen.
-JOINED = r"\s*(?:,|/|&|\+|\b(?:and|or|und|oder|ou|o|vs\.?|versus)\b)\s*(?:(?:an?|the|option)\s+)?"
+JOINED = (
+    r"\s*(?:,|/|&|\+|\b(?:and|or|und|oder|ou|o|vs\.?|versus)\b)\s*"
+    r"(?:(?:an?|the|option|possibly|perhaps|maybe|even|also)\s+)*"
+)
 CUT_JOIN = r"\s*(?:/|&|\+|\b(?:and|or|vs\.?|versus))\s*$"
 
 # Before a mention within its clause: the option is denied.
@@ -104,6 +107,7 @@ REFUSALS = (
     rf"{_CANNOT}\s+(?:\w+\s+)?(?:provide|assist|help|offer|give|make|diagnos\w*|interpret|analy[sz]e|view|see|read|access"
     r"|recogni[sz]e|process|answer|comply|fulfil+|do that|comment|evaluate|assess)\b",
     rf"\bas an? (?:ai|artificial intelligence|(?:large )?language model|assistant)\b[^.;!?\n]{{0,120}}{_CANNOT}",
+    r"\b(?:do not|don't) have (?:the |any )?(?:ability|capability|access|means) to\b",
     r"\b(?:must|have to|will) decline\b|\bi decline\b|\bdecline to\b",
     r"\bnot qualified to\b|\bagainst (?:my|the) (?:guidelines|polic)",
 )

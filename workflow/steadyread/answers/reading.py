@@ -23,6 +23,8 @@ _NEITHER = re.compile(phrases.NEGATED_CLAUSE, _FLAGS)
 _JOINED = re.compile(phrases.JOINED, _FLAGS)
 _JOINED_BEFORE = re.compile(phrases.JOINED + "$", _FLAGS)
 _CUT_JOIN = re.compile(phrases.CUT_JOIN, _FLAGS)
+_CLOSING = re.compile(r"\s*[)\]]")
+_ASKED = re.compile(rf"[^.;!?\n]{{0,{CONTEXT}}}\?")
 _AFTER_LETTER = re.compile(phrases.AFTER_LETTER, _FLAGS)
 _REWRITES = tuple(
     (re.compile(pattern, _FLAGS), by)
@@ -135,7 +137,8 @@ class Reader:
             new_sentence = not adjacent and self._pair_word.match(text, label.end)
             label = None if new_sentence or self.denied(text, label) else label
         if label is not None:
-            return Expression(at, label.end, own, label.label, own is None)
+            closing = _CLOSING.match(text, label.end)
+            return Expression(at, closing.end() if closing else label.end, own, label.label, own is None)
         if not bracketed and not _AFTER_LETTER.match(text, match.end()):
             return None
         return Expression(at, match.end(), own, None, own is None)
@@ -170,6 +173,11 @@ class Reader:
         start = max((match.end() for match in _CLAUSE.finditer(text, start, found.start)), default=start)
         before = text[start : found.start]
         return bool(_BEFORE.search(before) or _NEITHER.search(before) or _AFTER.match(text, found.end))
+
+    def unsettled(self, text: str, found: Expression) -> bool:
+        """Whether a mention is denied or asked ("GBM? MET?") and so answers nothing; "B?" alone does."""
+        asked = _ASKED.match(text, found.end)
+        return self.denied(text, found) or bool(asked and (found.start > 0 or asked.end() < len(text)))
 
     def joined(self, text: str, found: Expression) -> bool:
         """Whether another option stands beside it, joined by "or", "and", "/" or a comma."""
