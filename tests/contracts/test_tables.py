@@ -188,6 +188,19 @@ def test_the_order_of_rows_and_shards_does_not_count(tmp_path, order):
     assert logical_digest(read_table(shards, CASES), CASES) == whole
 
 
+def test_an_image_that_two_shards_hold_counts_once(tmp_path):
+    row = {name: None for name in IMAGES.schema.names}
+    row |= {"image_id": DIGEST, "transform": "none", "parameters": "{}", "severity": 0}
+    row |= {"width": 1, "height": 1, "png": b"x"}
+    for name in "ab":
+        write_table(tmp_path / name, IMAGES, [row])
+    both = [tmp_path / "a", tmp_path / "b"]
+    assert read_table(both, IMAGES).num_rows == 1
+    assert read_table(both, IMAGES, columns=list(IMAGES.key)).num_rows == 1
+    with pytest.raises(ContractError, match="stands twice"):
+        IMAGES.from_rows([row, row])
+
+
 def test_the_order_of_a_map_does_not_count():
     covariates = [(f"k{index}", str(index)) for index in range(5)]
     shuffled = covariates[:]

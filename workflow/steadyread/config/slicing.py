@@ -29,7 +29,7 @@ class WindowConfig(Section):
     """The intensity window, one per volume, over finite voxels."""
 
     low_percentile: Annotated[float, Field(ge=0, lt=100)] = 0.5
-    """Percentile shown as black, computed over voxels above the background."""
+    """Percentile shown as black, computed over voxels that are not background."""
 
     high_percentile: Annotated[float, Field(gt=0, le=100)] = 99.5
     """Percentile shown as white."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..identity.digests import canonical, canonical_json, digest_bytes
-from .table import ContractError, Table
+from .table import ContractError, Table, drop_repeated_keys
 from .tables import ALL_TABLES
 
 _META = b"steadyread.table"
@@ -61,11 +61,21 @@ def read_table(
             if not file.schema_arrow.remove_metadata().equals(contract.schema):
                 contract.check(file.read().replace_schema_metadata(None))
             parts.append(file.read(columns=list(columns) if columns else None).replace_schema_metadata(None))
+    if contract.content_addressed and len(parts) > 1:
+        return _joined(parts, contract, columns)
     schema = contract.schema if columns is None else pa.schema([contract.schema.field(name) for name in columns])
     table = pa.concat_tables(parts) if parts else schema.empty_table()
     if columns is not None:
         return table.select(list(columns)).combine_chunks()
     return contract.check(table)
+
+
+def _joined(parts: list[pa.Table], contract: Table, columns: Sequence[str] | None) -> pa.Table:
+    """Shards of a content-addressed table: the same row in several shards counts once."""
+    table = pa.concat_tables(parts)
+    if set(contract.key) <= set(table.column_names):
+        table = drop_repeated_keys(table, contract.key)
+    return contract.check(table) if columns is None else table.combine_chunks()
 
 
 def read_rows(paths: Path | str | Sequence[Path | str], contract: Table) -> list[dict[str, Any]]:

@@ -54,6 +54,8 @@ class Table:
         Columns that belong to this machine alone (paths): written, never digested or exported.
     undigested
         Columns left out of the logical digest because another column identifies them (PNG bytes).
+    content_addressed
+        The key says all there is: shards may hold the same row, and it counts once.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Table:
     rules: tuple[Rule, ...] = ()
     local: frozenset[str] = frozenset()
     undigested: frozenset[str] = field(default_factory=frozenset)
+    content_addressed: bool = False
 
     def fail(self, problem: str) -> ContractError:
         """The error that names this table."""
@@ -115,6 +118,16 @@ def sort_rows(table: pa.Table, key: Sequence[str]) -> pa.Table:
         return table
     order = pc.sort_indices(table, sort_keys=[(name, "ascending", "at_start") for name in key])
     return table.take(order).combine_chunks()
+
+
+def drop_repeated_keys(table: pa.Table, key: Sequence[str]) -> pa.Table:
+    """Keep the first row of each key."""
+    seen: set[tuple[Any, ...]] = set()
+    keep = []
+    for row in zip(*[table[name].to_pylist() for name in key], strict=True):
+        keep.append(row not in seen)
+        seen.add(row)
+    return table if all(keep) else table.filter(pa.array(keep, pa.bool_()))
 
 
 def _first_duplicate(table: pa.Table, key: Sequence[str]) -> Any:

@@ -162,6 +162,7 @@ IMAGES = Table(
         within("height", 1),
     ),
     undigested=frozenset({"png"}),
+    content_addressed=True,
 )
 """`parameters` is canonical JSON; `transform` is "none" for a slice as it was cut."""
 
