@@ -20,7 +20,6 @@ from steadyread.reporting.contact_sheet import (
     ContactSheetSettings,
     choose_cases,
     contact_sheet,
-    thin,
     tile_origin,
 )
 from steadyread.stages.job import Files
@@ -97,11 +96,6 @@ def test_cases_are_balanced_over_labels(count):
 def test_another_seed_draws_other_cases():
     cases = [{"case_id": f"c{n}", "label": "GBM"} for n in range(40)]
     assert len({tuple(case["case_id"] for case in choose_cases(cases, 3, seed)) for seed in range(5)}) == 5
-
-
-def test_thinning_is_even_and_in_order():
-    assert thin(list(range(6)), 3) == [1, 3, 5]
-    assert thin(list(range(5)), 12) == [0, 1, 2, 3, 4]
 
 
 def test_sagittal_slices_are_marked_front_and_back_and_unknown_planes_not_at_all(sheet, imaging):

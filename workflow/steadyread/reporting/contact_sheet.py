@@ -17,12 +17,14 @@ from PIL import Image, ImageDraw, ImageFont
 
 from ..config.base import Section
 from ..config.report import ReportConfig
+from ..config.slicing import SubsampleRule
 from ..contracts.enums import Plane
 from ..contracts.files import read_rows, read_table
 from ..contracts.problems import StudyError
 from ..contracts.table import Table
 from ..contracts.tables import CASES, IMAGES, LESION_SLICES, SLICES
 from ..identity.seeds import seed_of
+from ..slicing.subsample import sampled_indices
 from ..stages.job import Files
 
 TILE, COLUMNS = 144, 12
@@ -87,14 +89,6 @@ def choose_cases(cases: Sequence[Mapping[str, Any]], count: int, seed: int) -> l
     return sorted(chosen, key=lambda case: (case["label"] or "", case["case_id"]))
 
 
-def thin(items: Sequence[Any], most: int) -> list[Any]:
-    """At most `most` items, evenly spread, in order (the rule of `slicing.subsample: even`)."""
-    count = len(items)
-    if count <= most:
-        return list(items)
-    return [items[int((i + 0.5) * count / most)] for i in range(most)]
-
-
 def contact_sheet(inputs: Files, outputs: Files, settings: ContactSheetSettings, wildcards: Mapping[str, str]) -> None:
     """Draw the contact sheet.
 
@@ -138,7 +132,14 @@ def strips_of(inputs: Files, settings: ContactSheetSettings) -> list[Strip]:
     for case in chosen:
         own = [_shown(row, marks) for row in sorted(sampled[case["case_id"]], key=lambda row: row["index"])]
         known = [item.is_lesion for item in own if item.is_lesion is not None]
-        strips.append(Strip(case, tuple(thin(own, COLUMNS)), len(own), sum(known) if known else None))
+        strips.append(
+            Strip(
+                case,
+                tuple(own[place] for place in sampled_indices(len(own), COLUMNS, SubsampleRule.EVEN)),
+                len(own),
+                sum(known) if known else None,
+            )
+        )
     return strips
 
 
