@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 
 from steadyread.contracts.enums import ArmName, Denominator, EstimateStatus, Metric, OutcomeStatus, Readout
 from steadyread.reporting import names
-from steadyread.reporting.format import ABSENT, cell, confidence_text, percent, probability, sentence_value, text_list
+from steadyread.reporting.format import (
+    ABSENT,
+    cell,
+    confidence_text,
+    contrast_extras,
+    percent,
+    probability,
+    sentence_value,
+    text_list,
+)
 
 
 @given(st.floats(0, 1))
@@ -49,6 +58,16 @@ def test_an_estimate_that_may_not_have_an_interval_shows_none_even_if_handed_one
 def test_an_incomplete_estimate_shows_its_errors_and_bounds(estimate):
     row = estimate(estimate_status="incomplete", reason="errors", n_error=3, bound_low=0.2, bound_high=0.9)
     assert cell(row) == "50.0 [40.0, 60.0] (24) incomplete, 3 errors, bounds 20.0 to 90.0"
+
+
+def test_an_incomplete_estimate_without_interval_says_both(estimate):
+    row = estimate(low=None, high=None, estimate_status="incomplete", reason="errors", n_error=1)
+    assert cell(row) == "50.0 (24) incomplete, no interval, 1 error"
+
+
+def test_a_detectable_difference_of_zero_is_left_out(estimate):
+    assert contrast_extras(estimate(mde=0.0, p_holm=0.25)) == ["0.250", ""]
+    assert contrast_extras(estimate(mde=0.24)) == ["", "24.0"]
 
 
 def test_an_ok_estimate_without_interval_says_so(estimate):

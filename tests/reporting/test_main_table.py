@@ -82,7 +82,7 @@ def test_an_undefined_estimate_gives_its_reason_in_the_notes(made, estimate):
         metric="accuracy", denominator="label_known", arm="base", value=None, low=None, high=None, n=0,
         estimate_status="undefined", reason="no label is known",
     )  # fmt: skip
-    assert "Undefined: accuracy, 1 cell(s): no label is known." in made([row])["markdown"]
+    assert "Undefined: accuracy, 1 cell: no label is known." in made([row])["markdown"]
 
 
 @pytest.mark.parametrize("synthetic", [True, False])

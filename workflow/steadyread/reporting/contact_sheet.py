@@ -132,14 +132,8 @@ def strips_of(inputs: Files, settings: ContactSheetSettings) -> list[Strip]:
     for case in chosen:
         own = [_shown(row, marks) for row in sorted(sampled[case["case_id"]], key=lambda row: row["index"])]
         known = [item.is_lesion for item in own if item.is_lesion is not None]
-        strips.append(
-            Strip(
-                case,
-                tuple(own[place] for place in sampled_indices(len(own), COLUMNS, SubsampleRule.EVEN)),
-                len(own),
-                sum(known) if known else None,
-            )
-        )
+        shown = tuple(own[place] for place in sampled_indices(len(own), COLUMNS, SubsampleRule.EVEN))
+        strips.append(Strip(case, shown, len(own), sum(known) if known else None))
     return strips
 
 

@@ -167,7 +167,7 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
         for row in book.select(
             contrast.metric, readout=readout.value, arm=contrast.arm.value, reference_arm=ArmName.LESION_REMOVED.value
         )
-        if row["mde"] is not None
+        if row["mde"]
     )
     if powers:
         span = percent(powers[0]) if powers[0] == powers[-1] else f"{percent(powers[0])} to {percent(powers[-1])}"

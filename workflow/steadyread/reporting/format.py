@@ -61,6 +61,7 @@ def status_text(row: Row) -> str:
     if status is EstimateStatus.OK and not has_interval(row):
         return "no interval"
     if status is EstimateStatus.INCOMPLETE:
+        words += "" if has_interval(row) else ", no interval"
         words += f", {row['n_error']} error{'' if row['n_error'] == 1 else 's'}"
         if row["bound_low"] is not None and row["bound_high"] is not None:
             signed = is_difference(row)
@@ -94,10 +95,13 @@ def probability(p: float | None) -> str:
 
 
 def contrast_extras(row: Row | None) -> list[str]:
-    """The further columns of a contrast: p (Holm) and the detectable difference in points."""
+    """The further columns of a contrast: p (Holm) and the detectable difference in points.
+
+    A detectable difference of 0 comes from pairs that never differ: it says nothing and is left out.
+    """
     if row is None:
         return ["", ""]
-    return [probability(row["p_holm"]), "" if row["mde"] is None else percent(row["mde"])]
+    return [probability(row["p_holm"]), percent(row["mde"]) if row["mde"] else ""]
 
 
 def confidence_text(confidence: float | None) -> str:

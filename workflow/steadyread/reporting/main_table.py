@@ -194,7 +194,8 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
     methods = sorted({row["interval_method"] for row in shown if row["interval_method"]})
     if methods:
         resamples = sorted({row["resamples"] for row in shown if row["resamples"]})
-        drawn = f"; resamples: {', '.join(str(item) for item in resamples)}" if resamples else ""
+        span = " to ".join(str(item) for item in dict.fromkeys([*resamples[:1], *resamples[-1:]]))
+        drawn = f"; resamples of patients: {span}" if span else ""
         notes.append(f"Intervals: {', '.join(methods)}{drawn}.")
     if any(row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS for row in shown):
         notes.append("Too few events: too few patients differ for an interval to hold; the value stands alone.")
@@ -203,13 +204,8 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
             "Incomplete: some responses ended in an error of the machine; "
             "the bounds take all of them for the worst and for the best."
         )
-    undefined: dict[tuple[str, str], int] = {}
-    for row in shown:
-        if row["estimate_status"] == EstimateStatus.UNDEFINED:
-            key = (METRICS[Metric(row["metric"])], row["reason"])
-            undefined[key] = undefined.get(key, 0) + 1
-    notes += [f"Undefined: {name}, {count} cell(s): {reason}." for (name, reason), count in sorted(undefined.items())]
-    powers = sorted(row["mde"] for row in shown if row["mde"] is not None)
+    notes += _undefined(shown)
+    powers = sorted(row["mde"] for row in shown if row["mde"])
     if powers:
         notes.append(
             "Detectable: the smallest difference this study had the power to detect, per contrast; "
@@ -217,6 +213,20 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
         )
     marks = sorted({row["mark"] for row in shown})
     notes += ["Marks: " + "; ".join(f"{mark}, {MARKS[mark]}" for mark in marks) + "."] if marks else []
+    return notes
+
+
+def _undefined(shown: list[Row]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for row in shown:
+        if row["estimate_status"] == EstimateStatus.UNDEFINED:
+            reasons.setdefault(METRICS[Metric(row["metric"])], []).append(row["reason"])
+    notes = []
+    for name, found in sorted(reasons.items()):
+        distinct = list(dict.fromkeys(found))
+        more = f"; {len(distinct) - 2} more reasons stand in the CSV" if len(distinct) > 2 else ""
+        cells = "cell" if len(found) == 1 else "cells"
+        notes.append(f"Undefined: {name}, {len(found)} {cells}: {'; '.join(distinct[:2])}{more}.")
     return notes
 
 
