@@ -187,6 +187,14 @@ def test_a_seg_on_a_finer_grid_is_resampled_only_where_allowed(series: Series, t
     assert np.flatnonzero(slices).tolist() == [2, 3]
 
 
+def test_frames_far_apart_on_other_slices_are_not_taken_for_thick_ones(series: Series, tmp_path: Path) -> None:
+    path = series.segment(tmp_path / "seg.dcm", {"Lesion": blob(1, 7)}, spacing_stated=False)
+    affine = series.loaded.volume.affine @ np.diag([1, 1, 0.4, 1])
+    affine[:3, 3] += (0, 0, 0.5)
+    shifted = replace(series.loaded, volume=Volume(np.zeros((COLUMNS, ROWS, 22)), affine))
+    assert refused(path, series, loaded=shifted, resample=True).reason is Reason.ANNOTATION_AMBIGUOUS
+
+
 @pytest.mark.parametrize("content", [b"", b"not dicom", None])
 def test_a_file_that_is_no_seg_is_unreadable_and_names_nothing(
     series: Series, tmp_path: Path, content: bytes | None

@@ -127,12 +127,12 @@ def test_paths_that_leave_the_root_are_refused_unless_allowed(register: Register
     (root / "series").mkdir()
     (root / "series" / "1.dcm").symlink_to(tmp_path / "outside.nii.gz")
     ways = ["../outside.nii.gz", str(tmp_path / "outside.nii.gz"), "link.nii.gz", "series", "../gone.nii.gz"]
-    for number, way in enumerate(ways):
+    for way in ways:
         for column in ("volume", "annotation"):
             cells = {"annotation": "mask.nii.gz"} | {column: way}
             with pytest.raises(StudyError, match="row 3") as caught:
                 register([case("a"), case("b", annotation_kind="mask") | cells])
-            assert "outside" not in str(caught.value).split("allow_outside_root")[0] and number >= 0
+            assert "nii" not in str(caught.value)
     found = register([case("a") | {"volume": ways[0]}], cohort=CohortConfig(allow_outside_root=True))
     assert found["exclusions"] == []
 

@@ -22,6 +22,7 @@ from .grids import is_on_grid, place_mask
 
 _LPS_TO_RAS = np.diag([-1.0, -1.0, 1.0, 1.0])
 _FRACTION = 0.5
+_MOST_GAP = 1.5
 
 
 def load_seg(
@@ -54,7 +55,8 @@ def load_seg(
         _check_frame_of_reference(seg, reference)
         numbers = _chosen(seg, segments)
         mask, affine = _voxels(seg, numbers, reference)
-    return _placed(mask, affine, reference.volume, lesions)
+        gaps_known = _gaps_known(seg, affine)
+    return _placed(mask, affine, reference.volume, lesions, gaps_known)
 
 
 def _read(path: Path) -> Any:
@@ -130,22 +132,38 @@ def _voxels(seg: Any, numbers: list[int], reference: LoadedVolume) -> tuple[NDAr
     return mask, _LPS_TO_RAS @ np.asarray(volume.affine, dtype=np.float64)
 
 
+def _gaps_known(seg: Any, affine: NDArray[np.float64]) -> bool:
+    """Whether the distance between slices is stated, or too small for a frame to be left out between."""
+    groups = (*seg.SharedFunctionalGroupsSequence, *seg.PerFrameFunctionalGroupsSequence)
+    measures = [item for group in groups for item in group.get("PixelMeasuresSequence", ())]
+    if any("SpacingBetweenSlices" in item for item in measures):
+        return True
+    thickness = [float(item.SliceThickness) for item in measures if item.get("SliceThickness")]
+    return bool(thickness) and float(np.linalg.norm(affine[:3, 0])) <= _MOST_GAP * min(thickness)
+
+
 def _placed(
-    mask: NDArray[np.bool_], affine: NDArray[np.float64], volume: Volume, lesions: LesionsConfig
+    mask: NDArray[np.bool_], affine: NDArray[np.float64], volume: Volume, lesions: LesionsConfig, gaps_known: bool
 ) -> NDArray[np.bool_]:
     """Frame by frame where frames lie on the volume's slices, whatever lies between; else as a whole.
 
-    A SEG that keeps frames 3 and 9 only and names no spacing looks like two slices six times as thick.
+    A SEG that keeps frames 3 and 9 only and states no spacing looks like two slices six times as thick.
     """
     filled = np.flatnonzero(mask.any(axis=(1, 2)))
     frames = [(mask[[index]], _frame_affine(affine, int(index), volume)) for index in filled]
     tolerance = lesions.grid_tolerance_mm
-    if not frames or not all(is_on_grid(frame.shape, place, volume, tolerance) for frame, place in frames):
-        return place_mask(mask, affine, volume, tolerance, lesions.resample)
-    placed = np.zeros(volume.shape, dtype=np.bool_)
-    for frame, place in frames:
-        placed |= place_mask(frame, place, volume, tolerance, resample=False)
-    return placed
+    if frames and all(is_on_grid(frame.shape, place, volume, tolerance) for frame, place in frames):
+        placed = np.zeros(volume.shape, dtype=np.bool_)
+        for frame, place in frames:
+            placed |= place_mask(frame, place, volume, tolerance, resample=False)
+        return placed
+    if frames and not gaps_known:
+        raise CaseProblem(
+            Reason.ANNOTATION_AMBIGUOUS,
+            "the SEG has other slices than the volume and does not state their spacing, so frames that were left out "
+            "cannot be told from thick ones",
+        )
+    return place_mask(mask, affine, volume, tolerance, lesions.resample)
 
 
 def _frame_affine(affine: NDArray[np.float64], index: int, volume: Volume) -> NDArray[np.float64]:
