@@ -81,6 +81,16 @@ def test_a_middle_lesion_longer_than_either_side_is_split_once() -> None:
         assert lengths(chosen) == [1, 5]
 
 
+def test_a_run_goes_where_it_fits_tightly_and_to_an_end_so_that_the_rest_stays_whole() -> None:
+    """Runs of 4, 3, 3 in free runs of 1, 5, 1, 4: the 4 fills the 4, a 3 and two more fill the 5."""
+    flags = [mark == "R" for mark in ".RRR.....RRR.RRRR...."]
+    for seed in range(20):
+        positions, matched = match_runs(flags, (seed,))
+        assert not matched
+        assert set(positions) > {4, 5, 6, 7, 8, 17, 18, 19, 20}
+        assert len(set(positions) & {0, 12}) == 1
+
+
 def test_two_runs_that_only_fit_touching_are_said_to_be_unmatched() -> None:
     flags = [True, True, False, True, True, False, False, False, False]
     positions, matched = match_runs(flags, (3,))

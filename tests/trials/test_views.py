@@ -29,6 +29,13 @@ def test_lesion_slices_count_in_the_whole_volume_and_flags_in_the_sampled_slices
     assert view.lesion_slices_in_volume == 3
 
 
+def test_slices_stand_in_anatomical_order_whatever_the_order_of_rows() -> None:
+    lesions = [{"case_id": "c", "index": index, "is_lesion": index == 3} for index in (5, 0, 3, 1, 4, 2)]
+    view = case_views([CASE], SLICES[::-1], lesions, Exclusions())["c"]
+    assert list(view.image_of) == [1, 3, 5]
+    assert view.lesion_flags == (False, True, False)
+
+
 @pytest.mark.parametrize("flags", [{}, dict.fromkeys(range(6))])
 def test_no_row_and_a_null_both_mean_not_annotated(flags: dict[int, None]) -> None:
     view = view_of(dict(flags))["c"]

@@ -28,7 +28,8 @@ def match_runs(lesion: Sequence[bool], seed_parts: Sequence[object]) -> tuple[li
 
     The longest run is placed first, at a position drawn among those that leave room for the rest;
     placed runs keep a slice between them, so that they stay runs of their own. Where no arrangement
-    does that, they may touch; where a run still does not fit, it is split as little as possible.
+    does that, they may touch; where a run still does not fit what is left, it takes the longest free
+    run whole and goes on in the next, which splits it as little as possible.
 
     Parameters
     ----------
