@@ -11,7 +11,7 @@ from pathlib import Path
 from ..contracts.enums import Deidentified
 from ..contracts.problems import CaseProblem
 from ..volumes.archive import opened
-from ..volumes.dicom_files import image_headers
+from ..volumes.dicom_files import image_headers, stated_burned_in, stated_deidentified
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,4 @@ def header_claims(path: Path) -> HeaderClaims:
             headers = image_headers(files)
     except CaseProblem:
         return HeaderClaims()
-    removed = {header.identity_removed for header in headers}
-    burned = {header.burned_in for header in headers}
-    deidentified = Deidentified.NO if "NO" in removed else Deidentified.YES if removed == {"YES"} else None
-    return HeaderClaims(deidentified, True if "YES" in burned else False if burned == {"NO"} else None)
+    return HeaderClaims(stated_deidentified(headers), stated_burned_in(headers))

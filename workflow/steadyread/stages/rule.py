@@ -27,6 +27,9 @@ def run_rule(snakemake: Any) -> None:
     )
     logging.captureWarnings(True)
     warnings.simplefilter("default")
+    # pydicom quotes header values in what it says, and a header value may name a patient.
+    logging.getLogger("pydicom").setLevel(logging.CRITICAL + 1)
+    warnings.filterwarnings("ignore", module="pydicom")
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[variable] = str(snakemake.threads)
     from .dispatch import run_stage

@@ -25,7 +25,7 @@ from pydicom.uid import (
     JPEGLSNearLossless,
 )
 
-from ..contracts.enums import Reason
+from ..contracts.enums import Deidentified, Reason
 from ..contracts.problems import CaseProblem
 
 ALWAYS_LOSSY = frozenset({JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless})
@@ -290,3 +290,19 @@ def _is_another_format(start: bytes) -> bool:
 def _unreadable(what: str, error: BaseException) -> CaseProblem:
     # Library messages may quote paths or header values: only the kind of error is told.
     return CaseProblem(Reason.UNREADABLE, f"{what} ({type(error).__name__})")
+
+
+def stated_deidentified(headers: Sequence[ImageHeader]) -> Deidentified | None:
+    """What PatientIdentityRemoved (0012,0062) says: NO where one file denies it, YES where all say so."""
+    words = {header.identity_removed for header in headers}
+    if "NO" in words:
+        return Deidentified.NO
+    return Deidentified.YES if words == {"YES"} else None
+
+
+def stated_burned_in(headers: Sequence[ImageHeader]) -> bool | None:
+    """What BurnedInAnnotation (0028,0301) says: true where one file says so, false where all deny it."""
+    words = {header.burned_in for header in headers}
+    if "YES" in words:
+        return True
+    return False if words == {"NO"} else None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..contracts.enums import Deidentified, Reason
 from ..contracts.problems import CaseProblem
-from .dicom_files import ENHANCED, ImageHeader, image_headers, pixels_of
+from .dicom_files import ENHANCED, ImageHeader, image_headers, pixels_of, stated_burned_in, stated_deidentified
 from .loaded import LoadedVolume
 from .volume import Volume
 
@@ -71,8 +71,8 @@ def read_series(files: Sequence[Path]) -> LoadedVolume:
         mapping,
         native,
         lossy=any(item.lossy for item in headers),
-        deidentified=_deidentified(headers),
-        burned_in=_burned_in(headers),
+        deidentified=stated_deidentified(headers) or Deidentified.UNKNOWN,
+        burned_in=stated_burned_in(headers),
         native_order=tuple(ranks[number] for number in known)
         if distinct
         else tuple(mapping.source_index(native, index) for index in range(len(headers))),
@@ -215,20 +215,6 @@ def _stack(headers: Sequence[ImageHeader]) -> NDArray[Any]:
         np.subtract(high, stack, out=stack)
         stack += low
     return stack
-
-
-def _deidentified(headers: Sequence[ImageHeader]) -> Deidentified:
-    words = {item.identity_removed for item in headers}
-    if "NO" in words:
-        return Deidentified.NO
-    return Deidentified.YES if words == {"YES"} else Deidentified.UNKNOWN
-
-
-def _burned_in(headers: Sequence[ImageHeader]) -> bool | None:
-    words = {item.burned_in for item in headers}
-    if "YES" in words:
-        return True
-    return False if words == {"NO"} else None
 
 
 def _triple(position: tuple[float, ...] | None) -> NDArray[np.float64]:
