@@ -136,7 +136,7 @@ def test_the_capsule_on_the_right_temple_is_shown_on_the_left_in_front_at_its_he
             for other in ((2 * across - x, y), (x, 2 * down - y), (2 * across - x, 2 * down - y)):
                 assert shown(k, *other) < 100, (case_id, k)
         through = expected.marker_mm
-        for k in set(stored) - {near for k in through for near in (k - 1, k, k + 1)}:
+        for k in set(stored) - {near for middle in through for near in (middle - 1, middle, middle + 1)}:
             x, y = expected.to_px(next(iter(through.values())), SIZE)
             assert shown(k, x, y) < 100, (case_id, k)
 
