@@ -196,7 +196,7 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
         resamples = sorted({row["resamples"] for row in shown if row["resamples"]})
         span = " to ".join(str(item) for item in dict.fromkeys([*resamples[:1], *resamples[-1:]]))
         drawn = f"; resamples of patients: {span}" if span else ""
-        notes.append(f"Intervals: {', '.join(methods)}{drawn}.")
+        notes.append(f"Intervals: {'; '.join(methods)}{drawn}.")
     if any(row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS for row in shown):
         notes.append("Too few events: too few patients differ for an interval to hold; the value stands alone.")
     if any(row["estimate_status"] == EstimateStatus.INCOMPLETE for row in shown):
