@@ -71,7 +71,7 @@ def test_uids_tie_a_patient_together_and_tell_images_apart(cohort: Path, dicom_c
     assert len(set(instances)) == len(instances)
 
 
-@pytest.mark.parametrize("place", range(8))
+@pytest.mark.parametrize("place", [0, 3, 4, 7])
 def test_dcm2niix_sees_the_same_voxels_at_the_same_place(
     cohort: Path, dicom_cases: list[PhantomCase], tmp_path: Path, place: int
 ) -> None:
