@@ -16,6 +16,7 @@ from steadyread.config.cohort import CohortConfig
 from steadyread.config.question import QuestionConfig
 from steadyread.config.study import StudyConfig
 from steadyread.config.words import OnBadCase
+from steadyread.contracts.enums import LESION_ARMS
 from steadyread.contracts.files import read_rows, read_table
 from steadyread.contracts.problems import StudyError
 from steadyread.contracts.tables import CASES, EXCLUSIONS, ITEMS, SOURCES
@@ -97,14 +98,17 @@ def test_items_depend_on_case_question_and_options_only(register: Register) -> N
     assert not set(ids()) & set(ids(cohort=CohortConfig(labels=("MET", "GBM"))))
 
 
-@pytest.mark.parametrize("missing", ["volume", "annotation"])
-def test_a_missing_file_excludes_its_case_and_leaves_it_in_the_account(register: Register, missing: str) -> None:
+@pytest.mark.parametrize(("missing", "arms"), [("volume", [None]), ("annotation", sorted(LESION_ARMS))])
+def test_a_missing_file_costs_its_case_what_needs_it_and_leaves_it_in_the_account(
+    register: Register, missing: str, arms: list[str | None]
+) -> None:
     found = register([case("a", annotation="mask.nii.gz") | {missing: "gone.nii.gz"}, case("b")])
     assert [row["case_id"] for row in found["cases"]] == ["a", "b"]
     assert len(found["items"]) == 2
-    (exclusion,) = found["exclusions"]
-    assert (exclusion["case_id"], exclusion["reason"], exclusion["arm"]) == ("a", "missing_file", None)
-    assert missing in exclusion["detail"] and "gone" not in exclusion["detail"]
+    assert [row["arm"] for row in found["exclusions"]] == arms
+    for exclusion in found["exclusions"]:
+        assert (exclusion["case_id"], exclusion["reason"]) == ("a", "missing_file")
+        assert missing in exclusion["detail"] and "gone" not in exclusion["detail"]
     assert found["cases"][0][missing] is None
     other = {"volume": "annotation", "annotation": "volume"}[missing]
     assert found["cases"][0][other] is not None

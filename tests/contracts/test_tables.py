@@ -189,7 +189,7 @@ def test_the_order_of_rows_and_shards_does_not_count(tmp_path, order):
 
 
 def test_an_image_that_two_shards_hold_counts_once(tmp_path):
-    row = {name: None for name in IMAGES.schema.names}
+    row = dict.fromkeys(IMAGES.schema.names)
     row |= {"image_id": DIGEST, "transform": "none", "parameters": "{}", "severity": 0}
     row |= {"width": 1, "height": 1, "png": b"x"}
     for name in "ab":

@@ -18,6 +18,7 @@ from steadyread.annotations.masks import load_mask
 from steadyread.config.lesions import LesionsConfig
 from steadyread.config.slicing import PlaneChoice, SlicingConfig
 from steadyread.config.words import OnBadCase
+from steadyread.contracts.enums import LESION_ARMS
 from steadyread.contracts.files import read_rows, write_table
 from steadyread.contracts.problems import CaseProblem, StudyError
 from steadyread.contracts.tables import CASES, EXCLUSIONS, IMAGES, LESION_SLICES, SLICES, SOURCES
@@ -246,7 +247,7 @@ def test_every_slice_has_its_row_whether_it_was_sampled_or_not(study: Study, tmp
     assert [row["foreground_box"] for row in plain] == [[20, 10, 44, 50] if k % 2 == 0 else None for k in range(9)]
 
 
-def test_a_bad_annotation_leaves_out_its_case_alone_and_says_why(study: Study, tmp_path: Path) -> None:
+def test_a_bad_annotation_costs_its_case_the_lesion_arms_alone_and_says_why(study: Study, tmp_path: Path) -> None:
     study.add("good", write(tmp_path / "mask_good.nii.gz", lesion()), "mask")
     far = AFFINE.copy()
     far[:3, 3] += 500
@@ -263,10 +264,12 @@ def test_a_bad_annotation_leaves_out_its_case_alone_and_says_why(study: Study, t
     study.add("missing_file", write(tmp_path / "gone.nii.gz", lesion()), "mask")
     (tmp_path / "gone.nii.gz").unlink()
     rows, exclusions = study.run()
-    assert {row["case_id"] for row in rows} == {"good"}
-    assert {row["case_id"]: row["reason"] for row in exclusions} == {
-        name: name for name in [*bad, "changed_since_registered", "missing_file"]
-    }
+    reasons = [*bad, "changed_since_registered", "missing_file"]
+    known = {row["case_id"] for row in rows if row["is_lesion"] is not None}
+    assert known == {"good"}
+    assert {row["case_id"] for row in rows} == {"good", *reasons}
+    expected = {(reason, arm.value, reason) for reason in reasons for arm in LESION_ARMS}
+    assert {(row["case_id"], row["arm"], row["reason"]) for row in exclusions} == expected
     assert all(str(tmp_path) not in row["detail"] and "nii" not in row["detail"] for row in exclusions)
     with pytest.raises(StudyError, match="annotation_"):
         study.run(OnBadCase.STOP)

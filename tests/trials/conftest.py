@@ -90,7 +90,7 @@ def settings_of(**changes: Any) -> ComposeTrialsSettings:
         "cohort": {"labels": ["GBM", "MET"]},
         "question": {"prompt": "diagnose_brain_mri", "unsure": True},
         "arms": {"enabled": list(ARMS)},
-        "models_table": [{"id": "still", "family": "baseline", "deterministic": True}],
+        "stochastic_models": [],
         "inference": {"stochastic_draws": 5, "repeat_share": 0.0},
     }
     return ComposeTrialsSettings.model_validate({**values, **changes})

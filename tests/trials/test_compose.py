@@ -274,12 +274,8 @@ def test_a_case_that_a_stage_lost_stops_the_study(compose: Compose, make_case: A
 # --- draws -------------------------------------------------------------------------------------
 
 
-def stochastic(*ids: str) -> list[dict[str, Any]]:
-    return [{"id": "still"}, *[{"id": name, "deterministic": False} for name in ids]]
-
-
 def test_a_stochastic_model_gets_every_request_the_configured_number_of_times(compose: Compose, make_case: Any) -> None:
-    found = compose(some_cases(make_case, 4), models_table=stochastic("dice", "coin"))
+    found = compose(some_cases(make_case, 4), stochastic_models=["dice", "coin"])
     for model in ("dice", "coin", "still"):
         mine = [row for row in found.trials if row["model_id"] in (None, model)]
         # `repeat` is a draw of base.
@@ -293,7 +289,7 @@ def test_a_stochastic_model_gets_every_request_the_configured_number_of_times(co
 
 def test_no_model_is_asked_the_same_draw_twice(compose: Compose, make_case: Any) -> None:
     inference = {"stochastic_draws": 4, "repeat_share": 0.5}
-    found = compose(some_cases(make_case), models_table=stochastic("dice"), inference=inference)
+    found = compose(some_cases(make_case), stochastic_models=["dice"], inference=inference)
     mine = Counter(
         (row["item_id"], row["arm"].replace("repeat", "base"), row["variant"], row["draw"])
         for row in found.trials
@@ -305,7 +301,7 @@ def test_no_model_is_asked_the_same_draw_twice(compose: Compose, make_case: Any)
 
 
 def test_without_the_arm_repeat_a_stochastic_model_still_repeats_base(compose: Compose, make_case: Any) -> None:
-    found = compose([make_case("c1", "p1")], models_table=stochastic("dice"), arms={"enabled": ["base"]})
+    found = compose([make_case("c1", "p1")], stochastic_models=["dice"], arms={"enabled": ["base"]})
     assert sorted((row["draw"], row["model_id"]) for row in found.trials if row["draw"]) == [
         (draw, "dice") for draw in (1, 2, 3, 4)
     ]
@@ -313,7 +309,7 @@ def test_without_the_arm_repeat_a_stochastic_model_still_repeats_base(compose: C
 
 
 def test_draws_of_a_request_say_the_same_and_name_draw_0_as_parent(compose: Compose, make_case: Any) -> None:
-    found = compose(some_cases(make_case), models_table=stochastic("dice"))
+    found = compose(some_cases(make_case), stochastic_models=["dice"])
     by_id = {row["trial_id"]: row for row in found.trials}
     again = [row for row in found.trials if row["draw"]]
     assert again
@@ -348,7 +344,7 @@ def test_whether_a_request_is_repeated_is_a_function_of_its_name_alone(compose: 
 
 # --- what nothing depends on -------------------------------------------------------------------
 
-BUSY = {"inference": {"stochastic_draws": 3, "repeat_share": 0.3}, "models_table": stochastic("dice")}
+BUSY = {"inference": {"stochastic_draws": 3, "repeat_share": 0.3}, "stochastic_models": ["dice"]}
 
 
 def test_nothing_depends_on_shards_or_row_order(compose: Compose, make_case: Any) -> None:
@@ -385,11 +381,6 @@ def test_another_seed_changes_the_matched_removal_and_nothing_else(compose: Comp
 
     assert rest(one) == rest(two)
     assert one.of("matched_removed") != two.of("matched_removed")
-
-
-def test_a_deterministic_model_more_changes_no_trial(compose: Compose, make_case: Any) -> None:
-    cases = some_cases(make_case, 2)
-    assert compose(cases, models_table=[{"id": "a"}]).trials == compose(cases, models_table=[{"id": "b"}]).trials
 
 
 def test_a_trial_s_id_is_its_own_and_changes_with_the_wording(
@@ -441,7 +432,7 @@ def test_a_slice_without_its_derived_image_is_refused(compose: Compose, make_cas
             "cohort": {"labels": ["GBM", "MET"]},
             "question": {},
             "arms": {},
-            "models_table": [],
+            "stochastic_models": [],
             "inference": {"stochastic_draws": 2, "repeat_share": 0},
         }
     )
@@ -480,5 +471,5 @@ def test_the_stage_takes_what_the_dispatcher_hands_it() -> None:
     )
     study = StudyConfig(models=("local",))
     settings = ComposeTrialsSettings.model_validate(settings_of("compose_trials", study, models))
-    assert [(entry.id, entry.deterministic) for entry in settings.models_table] == [("local", False)]
+    assert settings.stochastic_models == ("local",)
     assert CheckCohortSettings.model_validate(settings_of("check_cohort", study, models)).cohort.min_patients == 2

@@ -184,14 +184,13 @@ def _register(
     claims = HeaderClaims()
     volume: str | None = None
     annotation: str | None = None
-    problem: CaseProblem | None = None
     try:
         path = _existing(row.volume, root, "volume")
         volume = digester(path)
         claims = header_claims(path)
         sources.append(_source(row, "volume", path, volume, {}))
-    except CaseProblem as found:
-        problem = found
+    except CaseProblem as problem:
+        log.add(row.case_id, problem)
     try:
         if kind is AnnotationKind.SLICE_TABLE and "index" in row.options:
             # The slices stand in the cohort's table itself: their text is the annotation.
@@ -201,10 +200,8 @@ def _register(
             path = _existing(row.annotation, root, "annotation")
             annotation = digester(path)
             sources.append(_source(row, "annotation", path, annotation, row.options))
-    except CaseProblem as found:
-        problem = problem or found
-    if problem is not None:
-        log.add(row.case_id, problem)
+    except CaseProblem as problem:
+        log.add_to_lesion_arms(row.case_id, problem)
     return {
         "case_id": row.case_id,
         "patient_id": row.patient_id,

@@ -53,6 +53,10 @@ class ArmName(StrEnum):
     BLANK_IMAGE = "blank_image"
 
 
+LESION_ARMS = (ArmName.LESION_REMOVED, ArmName.MATCHED_REMOVED)
+"""Arms that need to know which slices show the lesion: they alone suffer from a bad annotation."""
+
+
 class TransformName(StrEnum):
     """Transforms that derive one image from another."""
 

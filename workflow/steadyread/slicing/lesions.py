@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 from scipy import ndimage
+from skimage.filters import threshold_otsu
 
 from ..annotations.lesion_map import LesionMap, LesionMask, LesionSlices, PlaneBox
 from ..annotations.load import load_annotation
@@ -66,8 +67,9 @@ def mark_lesions(inputs: Files, outputs: Files, settings: MarkLesionsSettings, w
         try:
             marked = _case_marks(cases[case_id], sources, len(slices[case_id]), settings)
         except CaseProblem as problem:
-            log.add(case_id, problem)
-            continue
+            # The slices are what they were; only what needs the lesion suffers.
+            log.add_to_lesion_arms(case_id, problem)
+            marked = _unknown(len(slices[case_id]))
         for cut, mark in zip(slices[case_id], marked, strict=True):
             # A null image_id (a slice that was not sampled) has no foreground.
             box = foregrounds.get(cut["image_id"])
@@ -135,14 +137,9 @@ def foreground_box(pixels: NDArray[np.uint8]) -> list[float] | None:
     list or None
         [x0, y0, x1, y1) in pixels; None where the slice holds one value only.
     """
-    import SimpleITK as sitk
-
     if pixels.min() == pixels.max():
         return None
-    otsu = sitk.OtsuThresholdImageFilter()
-    otsu.SetNumberOfHistogramBins(256)
-    otsu.Execute(sitk.GetImageFromArray(pixels))
-    above = pixels > min(otsu.GetThreshold(), float(pixels.max()) - 0.5)
+    above = pixels > min(float(threshold_otsu(pixels)), float(pixels.max()) - 0.5)
     (rows, columns) = ndimage.find_objects(above.astype(np.uint8))[0]
     return [float(columns.start), float(rows.start), float(columns.stop), float(rows.stop)]
 
@@ -152,7 +149,7 @@ def _case_marks(
 ) -> list[dict[str, Any]]:
     kind = AnnotationKind(case["annotation_kind"])
     if kind is AnnotationKind.NONE:
-        return [{"is_lesion": None, "lesion_area_mm2": None, "lesion_boxes": None} for _ in range(count)]
+        return _unknown(count)
     case_id = case["case_id"]
     annotation = sources[case_id, "annotation"]
     if "index" not in annotation["options"]:
@@ -167,6 +164,10 @@ def _case_marks(
     if len(marks) != count:
         raise CaseProblem(Reason.CHANGED_SINCE_REGISTERED, f"the volume has {len(marks)} slices where {count} were cut")
     return marks
+
+
+def _unknown(count: int) -> list[dict[str, Any]]:
+    return [{"is_lesion": None, "lesion_area_mm2": None, "lesion_boxes": None} for _ in range(count)]
 
 
 def _check_unchanged(source: Row, digest: str, what: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config.words import OnBadCase
-from ..contracts.enums import ArmName
+from ..contracts.enums import LESION_ARMS, ArmName
 from ..contracts.problems import CaseProblem, StudyError
 from ..identity.seeds import seed_of
 
@@ -56,6 +56,25 @@ class ExclusionLog:
         self._on_bad_case = on_bad_case
         self.rows: list[dict[str, Any]] = []
 
+    def add_to_lesion_arms(self, case_id: str, problem: CaseProblem) -> None:
+        """Record a bad annotation: the arms that need lesions suffer, the others do not.
+
+        Raises
+        ------
+        StudyError
+            Where the study is to stop at a bad case.
+        """
+        self._stop_if_asked(case_id, problem)
+        for arm in LESION_ARMS:
+            self.add(case_id, problem, arm)
+
+    def _stop_if_asked(self, case_id: str, problem: CaseProblem) -> None:
+        if self._on_bad_case is OnBadCase.STOP:
+            raise StudyError(
+                f"case {case_id} cannot be used ({problem.reason.value}: {problem.detail}). Mend or remove it, "
+                "or set on_bad_case: exclude to leave such cases out and count them."
+            )
+
     def add(self, case_id: str, problem: CaseProblem, arm: ArmName | None = None, model_id: str | None = None) -> None:
         """Record one exclusion.
 
@@ -67,11 +86,8 @@ class ExclusionLog:
         StudyError
             Where the study is to stop at a bad case.
         """
-        if self._on_bad_case is OnBadCase.STOP and arm is None:
-            raise StudyError(
-                f"case {case_id} cannot be used ({problem.reason.value}: {problem.detail}). Mend or remove it, "
-                "or set on_bad_case: exclude to leave such cases out and count them."
-            )
+        if arm is None:
+            self._stop_if_asked(case_id, problem)
         self.rows.append(
             {
                 "case_id": case_id,

@@ -30,7 +30,8 @@ class Stage:
         Module that holds the entry function.
     settings
         Keys of the study's configuration that matter to the stage, dotted; "model" is the entry of
-        the wildcard's model, "models_table" the entries of all of the study's models.
+        the wildcard's model, "models_table" the entries of all of the study's models,
+        "stochastic_models" the ids of those that are not deterministic.
     local
         Keys that say where things lie on this machine: handed over, never recorded or digested.
     distributions
@@ -76,7 +77,7 @@ _STAGES = (
         "steadyread.slicing.lesions",
         ("shards", "on_bad_case", "slicing", "lesions"),
         (),
-        IMAGING,
+        (*IMAGING, "scikit-image"),
     ),
     Stage("perturb_images", "steadyread.images.perturb", ("arms",), (), (*TABLES, "pillow", "scikit-image")),
     Stage(
@@ -88,7 +89,7 @@ _STAGES = (
             "cohort.labels",
             "question",
             "arms",
-            "models_table",
+            "stochastic_models",
             "inference.stochastic_draws",
             "inference.repeat_share",
         ),
@@ -106,8 +107,14 @@ _STAGES = (
         (*TABLES, "scipy", "statsmodels"),
     ),
     Stage("account_cases", "steadyread.statistics.account", ("arms", "models")),
-    Stage("main_table", "steadyread.reporting.main_table", ("report", "cohort.synthetic"), (), (*TABLES, "pandas")),
-    Stage("flips_figure", "steadyread.reporting.flips_figure", ("report", "cohort.synthetic"), (), FIGURES),
+    Stage("main_table", "steadyread.reporting.main_table", ("report", "cohort.synthetic", "statistics.confidence")),
+    Stage(
+        "flips_figure",
+        "steadyread.reporting.flips_figure",
+        ("report", "cohort.synthetic", "statistics.confidence"),
+        (),
+        FIGURES,
+    ),
     Stage("flow_diagram", "steadyread.reporting.flow_diagram", ("report",), (), FIGURES),
     Stage("contact_sheet", "steadyread.reporting.contact_sheet", ("report", "seed"), (), FIGURES),
     Stage(

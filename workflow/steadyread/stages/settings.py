@@ -10,8 +10,6 @@ from ..config.models_table import FolderSource, ModelsTable
 from ..config.study import StudyConfig
 from .registry import stage
 
-VIRTUAL = ("model", "models_table")
-
 
 def settings_of(
     name: str, study: StudyConfig, models: ModelsTable, wildcards: Mapping[str, str] | None = None
@@ -26,6 +24,9 @@ def settings_of(
             chosen["model"] = models.by_id((wildcards or {})["model"]).model_dump(mode="json")
         elif key == "models_table":
             chosen["models_table"] = [models.by_id(item).model_dump(mode="json") for item in study.models]
+        elif key == "stochastic_models":
+            entries = map(models.by_id, study.models)
+            chosen[key] = sorted(entry.id for entry in entries if not entry.deterministic)
         else:
             _place(chosen, key, _lookup(whole, key))
     for key in spec.local:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from ..arms.presentation import ImageMode, Presentation, SliceFacts
 from ..arms.registry import ARMS
@@ -44,17 +44,6 @@ class DrawsSettings(Section):
     """Share of each arm's requests asked twice of every model."""
 
 
-class ModelDraws(Section):
-    """What of a model's entry matters to the trials."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, use_attribute_docstrings=True)
-
-    id: str
-    """Name of the model."""
-    deterministic: bool = True
-    """Whether the same request always gets the same answer."""
-
-
 class ComposeTrialsSettings(Section):
     """What the stage sees of the configuration."""
 
@@ -68,8 +57,8 @@ class ComposeTrialsSettings(Section):
     """What is asked."""
     arms: ArmsConfig
     """What is varied."""
-    models_table: tuple[ModelDraws, ...]
-    """The models of the study."""
+    stochastic_models: tuple[str, ...]
+    """Ids of the study's models that may answer the same request otherwise."""
     inference: DrawsSettings
     """How often requests are asked."""
 
@@ -152,7 +141,7 @@ class Composer:
             repeat=ArmName.REPEAT in self.settings.arms.enabled,
             share=self.settings.inference.repeat_share,
             draws=self.settings.inference.stochastic_draws,
-            stochastic=sorted(entry.id for entry in self.settings.models_table if not entry.deterministic),
+            stochastic=sorted(self.settings.stochastic_models),
         )
 
     def item(self, item: Row, view: CaseView) -> tuple[list[Row], list[Row]]:
