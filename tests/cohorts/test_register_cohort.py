@@ -50,7 +50,8 @@ def register(root: Path, tmp_path: Path) -> Register:
         table.write_text("\n".join(lines) + "\n")
         outputs = {name: tmp_path / f"{name}.parquet" for name in TABLES}
         config = RegisterCohortSettings(**{"seed": 7, **settings})
-        register_cohort(Files({"table": table}), Files(outputs), config, {}, local)
+        named = {"item_table" if name == "items" else name: path for name, path in outputs.items()}
+        register_cohort(Files({"table": table}), Files(named), config, {}, local)
         return {name: read_rows(outputs[name], contract) for name, contract in TABLES.items()}
 
     return run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,8 @@ from PIL import Image
 from steadyread.config.models_table import ModelsTable
 from steadyread.config.study import StudyConfig
 from steadyread.contracts.enums import AnnotationKind
-from steadyread.contracts.files import read_rows
-from steadyread.contracts.tables import CASES, EXCLUSIONS, IMAGES, ITEMS, LESION_SLICES, SLICES
 from steadyread.phantom.design import PhantomCase
 from steadyread.phantom.truth import CaseTruth
-from steadyread.stages.dispatch import run_stage
-from steadyread.stages.settings import settings_of
 
 pytestmark = pytest.mark.slow
 
@@ -29,31 +24,11 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def tables(cohort: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
+def tables(cohort: Path, up_to_lesions: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Rows]:
     """Tables of the phantom study up to the lesion slices."""
     out = tmp_path_factory.mktemp("phantom_chain")
-
-    def run(name: str, inputs: Mapping[str, Path], outputs: Mapping[str, Path]) -> None:
-        settings = settings_of(name, STUDY, ModelsTable(models=()))
-        run_stage(name, inputs, outputs, settings, {"shard": "0"}, root=out, receipts=False)
-
-    path = {
-        name: out / f"{name}.parquet"
-        for name in ("cases", "sources", "items", "slices", "images", "lesion_slices", "out1", "out2", "out3")
-    }
-    known = {name: path[name] for name in ("cases", "sources")}
-    cut = {name: path[name] for name in ("slices", "images")}
-    run(
-        "register_cohort",
-        {"table": cohort / "cohort.tsv"},
-        {**known, "items": path["items"], "exclusions": path["out1"]},
-    )
-    run("slice_volumes", known, {**cut, "exclusions": path["out2"]})
-    run("mark_lesions", {**known, **cut}, {"lesion_slices": path["lesion_slices"], "exclusions": path["out3"]})
-    contracts = {"cases": CASES, "items": ITEMS, "slices": SLICES, "images": IMAGES, "lesion_slices": LESION_SLICES}
-    return {name: read_rows(path[name], contract) for name, contract in contracts.items()} | {
-        "exclusions": read_rows([path["out1"], path["out2"], path["out3"]], EXCLUSIONS)
-    }
+    found: dict[str, Rows] = up_to_lesions(STUDY, ModelsTable(models=()), cohort / "cohort.tsv", out)
+    return found
 
 
 def of_case(rows: Rows, case_id: str) -> Rows:

@@ -10,10 +10,6 @@ from typing import Any
 import pytest
 
 from steadyread.config.loading import load_study, table_path
-from steadyread.contracts.files import read_rows
-from steadyread.contracts.tables import CASES, EXCLUSIONS, LESION_SLICES, SLICES
-from steadyread.stages.dispatch import run_stage
-from steadyread.stages.settings import local_of, settings_of
 
 pytestmark = [pytest.mark.realdata, pytest.mark.slow]
 
@@ -21,40 +17,16 @@ Rows = list[dict[str, Any]]
 
 
 @pytest.fixture(scope="module")
-def sample(realdata_root: Path, project: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Rows]]:
+def sample(
+    realdata_root: Path, project: Path, up_to_lesions: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[dict[str, Rows]]:
     """Tables of the study real_sample up to the lesion slices, in one shard."""
-    out = tmp_path_factory.mktemp("real_sample")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("STEADYREAD_REALDATA", str(realdata_root))
         study, models = load_study({"study": "real_sample", "shards": 1}, root=project)
         table = table_path(study, project)
         assert table is not None
-
-        def run(name: str, inputs: dict[str, Path], outputs: dict[str, Path], wildcards: dict[str, str]) -> None:
-            settings = settings_of(name, study, models, wildcards)
-            run_stage(name, inputs, outputs, settings, wildcards, local_of(name, study, models), out, receipts=False)
-
-        cohort = {key: out / f"{key}.parquet" for key in ("cases", "sources", "items")}
-        cut = {key: out / f"{key}.parquet" for key in ("slices", "images")}
-        marks = out / "lesion_slices.parquet"
-        logs = {
-            name: out / f"{name}_exclusions.parquet" for name in ("register_cohort", "slice_volumes", "mark_lesions")
-        }
-        run("register_cohort", {"table": table}, {**cohort, "exclusions": logs["register_cohort"]}, {})
-        known = {key: cohort[key] for key in ("cases", "sources")}
-        run("slice_volumes", known, {**cut, "exclusions": logs["slice_volumes"]}, {"shard": "0"})
-        run(
-            "mark_lesions",
-            {**known, **cut},
-            {"lesion_slices": marks, "exclusions": logs["mark_lesions"]},
-            {"shard": "0"},
-        )
-        yield {
-            "cases": read_rows(cohort["cases"], CASES),
-            "slices": read_rows(cut["slices"], SLICES),
-            "lesion_slices": read_rows(marks, LESION_SLICES),
-            "exclusions": read_rows(list(logs.values()), EXCLUSIONS),
-        }
+        yield up_to_lesions(study, models, table, tmp_path_factory.mktemp("real_sample"))
 
 
 @pytest.fixture(scope="module")

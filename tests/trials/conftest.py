@@ -240,7 +240,7 @@ def compose(tmp_path: Path, project: Path) -> Callable[..., Composed]:
                 inputs=Files(
                     {
                         "cases": folder / "cases.parquet",
-                        "items": folder / "items.parquet",
+                        "item_table": folder / "items.parquet",
                         "slices": folder / f"slices{shard}.parquet",
                         "lesion_slices": folder / f"lesions{shard}.parquet",
                         "derived": folder / f"derived{shard}.parquet",

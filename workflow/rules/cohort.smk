@@ -19,7 +19,7 @@ rule register_cohort:
     output:
         cases="results/{study}/cohort/cases.parquet",
         sources="results/{study}/cohort/sources.parquet",
-        items="results/{study}/cohort/items.parquet",
+        item_table="results/{study}/cohort/items.parquet",
         exclusions="results/{study}/cohort/exclusions.parquet",
     log:
         "results/{study}/logs/register_cohort.log",

@@ -1,7 +1,7 @@
 rule compose_trials:
     input:
         cases="results/{study}/cohort/cases.parquet",
-        items="results/{study}/cohort/items.parquet",
+        item_table="results/{study}/cohort/items.parquet",
         slices="results/{study}/slices/{shard}/slices.parquet",
         lesion_slices="results/{study}/slices/{shard}/lesion_slices.parquet",
         derived="results/{study}/images/{shard}/derived.parquet",

@@ -81,7 +81,7 @@ def register_cohort(
     _warn_of_shared_volumes(cases)
     write_table(outputs.one("cases"), CASES, cases)
     write_table(outputs.one("sources"), SOURCES, sources)
-    write_table(outputs.one("items"), ITEMS, [_item(case, settings) for case in cases])
+    write_table(outputs.one("item_table"), ITEMS, [_item(case, settings) for case in cases])
     write_table(outputs.one("exclusions"), EXCLUSIONS, log.rows)
 
 

@@ -94,7 +94,7 @@ def compose_trials(
     )
     trials: list[Row] = []
     manifests: list[Row] = []
-    for item in read_rows(inputs.all("items"), ITEMS):
+    for item in read_rows(inputs.all("item_table"), ITEMS):
         if item["case_id"] in views:
             found, drawn = composer.item(item, views[item["case_id"]])
             trials += found
