@@ -98,7 +98,7 @@ def fetch_models(
     """
     from ..config.loading import load_models
     from ..config.models_lock import LOCK_FILE
-    from ..inference.snapshots import fetch_model
+    from ..inference.fetch import fetch_model
 
     root = Path.cwd()
     try:

@@ -35,7 +35,7 @@ class Baseline:
         source = model.source
         assert isinstance(source, BaselineSource), "the entry's validator ties backend and source"
         self._id, self._kind, self._value, self._seed = model.id, source.baseline, source.value, seed
-        if self._kind is BaselineKind.CONSTANT_SLOT and not (self._value or "").isdecimal() or self._value == "0":
+        if (self._kind is BaselineKind.CONSTANT_SLOT and not (self._value or "").isdecimal()) or self._value == "0":
             raise self._misset("a slot counted from 1, such as '1'")
         if self._kind is BaselineKind.COIN and self._value not in ("labels", "options"):
             raise self._misset("'labels' (draws among the diagnostic labels) or 'options' (among all, UNSURE too)")

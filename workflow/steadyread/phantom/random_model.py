@@ -1,0 +1,196 @@
+"""A tiny Idefics3 with random weights, built from a seed and loaded like any model of the hub.
+
+It has learnt nothing. Its use: every mechanism of a real model runs (chat template, tokenizer, image
+tokens, log-probabilities), its answers are exactly repeatable, and its decisions hang on images,
+slice order and option order, so that the pipeline's rates are not 0 by construction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..config.base import Section
+from ..config.models_table import BuiltSource
+from ..contracts.problems import StudyError
+from ..identity.seeds import seed_of
+from ..inference.asked import AskedModel
+from ..inference.snapshots import describe_snapshot, write_listing
+from ..stages.job import Files
+
+SIDE = 64
+"""Side in pixels to which the processor scales a slice."""
+
+PATCH = 16
+SHUFFLE = 2
+TOKENS_PER_SLICE = (SIDE // PATCH // SHUFFLE) ** 2
+HIDDEN = 64
+POSITIONS = 4096
+
+START, END, PAD, IMAGE = "<|im_start|>", "<end_of_utterance>", "<pad>", "<image>"
+LETTERS = "ABC"
+LETTER_GAIN, END_GAIN = 4.0, 2.0
+"""Output rows of the answer letters and of the end are longer than others, so that a share of the
+generated texts is a letter: the text readout would else never see an answer."""
+
+_SPECIAL = (PAD, START, END, "<fake_token_around_image>", IMAGE, "<global-img>")
+
+CHAT_TEMPLATE = (
+    "<|im_start|>{% for message in messages %}{{ message['role'] | capitalize }}:"
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %} {{ part['text'] }}{% endif %}"
+    "{% endfor %}<end_of_utterance>\n{% endfor %}"
+    "{% if add_generation_prompt %}Assistant:{% endif %}"
+)
+
+CORPUS = (
+    "Slices of a brain MRI of one patient. Which diagnosis is most likely? Answer with one letter.",
+    "System: User: Assistant: One patient. The answer is A. The answer is B. The answer is C.",
+    "A. GBM B. MET C. UNSURE D. E. F. glioblastoma metastasis unsure cannot be determined",
+    *(f"{count} slices of a brain MRI of one patient:" for count in range(1, 25)),
+)
+"""The study's own wording, from which the tokenizer's merges are learnt."""
+
+
+class RandomModelSettings(Section):
+    """What the model is built from."""
+
+    model: AskedModel
+    """The model's entry, of source kind `built`."""
+
+
+def build_random_model(
+    inputs: Files, outputs: Files, settings: RandomModelSettings, wildcards: Mapping[str, str]
+) -> None:
+    """Build the model of an entry of source kind `built` and list its files.
+
+    Writes `snapshot`, a folder as `save_pretrained` writes it (safetensors only), and `listing`, JSON:
+    model id, files with digests, and a revision that is the digest of the weights. The same seed
+    gives the same bytes.
+
+    Raises
+    ------
+    StudyError
+        If the entry is of another source kind.
+    """
+    source = settings.model.source
+    if not isinstance(source, BuiltSource):
+        raise StudyError(f"model {settings.model.id} is of source kind {source.kind}: only `built` models are built")
+    folder = outputs.one("snapshot")
+    write_random_model(folder, source.seed)
+    write_listing(outputs.one("listing"), settings.model.id, describe_snapshot(folder, settings.model.id))
+
+
+def write_random_model(folder: Path, seed: int) -> None:
+    """Write processor and weights into a folder."""
+    import torch
+    from transformers import AutoModelForImageTextToText, Idefics3Config, logging
+
+    logging.disable_progress_bar()
+    processor = _processor()
+    tokenizer = processor.tokenizer
+    config = Idefics3Config(
+        text_config={
+            "model_type": "llama",
+            "hidden_size": HIDDEN,
+            "intermediate_size": 2 * HIDDEN,
+            "num_hidden_layers": 3,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 4,
+            "vocab_size": len(tokenizer),
+            "max_position_embeddings": POSITIONS,
+            "pad_token_id": tokenizer.pad_token_id,
+            "bos_token_id": tokenizer.bos_token_id,
+            "eos_token_id": tokenizer.eos_token_id,
+            "tie_word_embeddings": False,
+        },
+        vision_config={
+            "hidden_size": HIDDEN,
+            "intermediate_size": 2 * HIDDEN,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "image_size": SIDE,
+            "patch_size": PATCH,
+        },
+        image_token_id=tokenizer.convert_tokens_to_ids(IMAGE),
+        scale_factor=SHUFFLE,
+        pad_token_id=tokenizer.pad_token_id,
+        tie_word_embeddings=False,
+    )
+    # The library initialises from the global stream: forked, so that nobody else's draws move.
+    with torch.random.fork_rng(devices=[]):
+        model = AutoModelForImageTextToText.from_config(config, attn_implementation="sdpa")
+    generator = torch.Generator().manual_seed(seed_of("random model", seed) % 2**63)
+    with torch.no_grad():
+        for name, tensor in _by_name(model):
+            _fill(name, tensor, generator)
+        spoken = [tokenizer.encode(f" {letter}", add_special_tokens=False)[0] for letter in LETTERS]
+        model.lm_head.weight[spoken] *= LETTER_GAIN
+        model.lm_head.weight[tokenizer.eos_token_id] *= END_GAIN
+    model.generation_config.eos_token_id = tokenizer.eos_token_id
+    model.generation_config.pad_token_id = tokenizer.pad_token_id
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    processor.save_pretrained(folder)
+
+
+def _by_name(model: Any) -> Iterator[tuple[str, Any]]:
+    """Parameters in the order of their names: the draws do not hang on the library's order."""
+    yield from sorted(model.named_parameters(), key=lambda item: item[0])
+
+
+def _fill(name: str, tensor: Any, generator: Any) -> None:
+    """Draw one weight.
+
+    Norms stay 1 and biases 0. Matrices have unit gain (deviation 1/√inputs); some are larger, so that
+    attention picks out tokens instead of averaging them all, and what it picks outweighs the token's
+    own embedding: else the last token of the template, the same in every prompt, decides alone.
+    """
+    if tensor.dim() < 2:
+        tensor.fill_(0.0 if name.endswith("bias") else 1.0)
+        return
+    deviation = 1.0 / math.sqrt(tensor[0].numel())
+    gain = next((gain for part, gain in _GAINS if part in name), 1.0)
+    tensor.normal_(0.0, gain * deviation, generator=generator)
+
+
+_GAINS = (
+    ("text_model.embed_tokens", 1.0),
+    ("modality_projection", 2.0),
+    ("vision_model", 2.0),
+    ("self_attn.q_proj", 3.5),
+    ("self_attn.k_proj", 3.5),
+    ("text_model.layers", 2.0),
+    ("lm_head", 2.0),
+)
+"""Gain over unit variance by part of the model; see `_fill`."""
+
+
+def _processor() -> Any:
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import Idefics3ImageProcessorPil, Idefics3Processor, PreTrainedTokenizerFast
+
+    pieces = Tokenizer(models.BPE())
+    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    pieces.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=440,
+        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
+        special_tokens=list(_SPECIAL),
+        show_progress=False,
+    )
+    pieces.train_from_iterator(CORPUS, trainer)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=pieces,
+        pad_token=PAD,
+        bos_token=START,
+        eos_token=END,
+        additional_special_tokens=list(_SPECIAL),
+        padding_side="left",
+        model_max_length=POSITIONS,
+    )
+    side = {"longest_edge": SIDE}
+    images = Idefics3ImageProcessorPil(do_image_splitting=False, size=side, max_image_size=side)
+    return Idefics3Processor(images, tokenizer, image_seq_len=TOKENS_PER_SLICE, chat_template=CHAT_TEMPLATE)
