@@ -14,13 +14,14 @@ from steadyread.contracts.tables import OUTCOMES, TRIALS
 from steadyread.identity.seeds import uniform
 from steadyread.statistics.estimate import estimate_rows
 
-ARMS = ("base", "lesion_removed", "matched_removed", "reverse")
-POSSIBLE = ("GBM", "MET", "UNSURE", "UNPARSED")
+LABELS = ("GBM", "MET", "PCNSL")
+ARMS = ("base", "reverse", "label_swap", "lesion_removed")
+POSSIBLE = (*LABELS, "UNSURE", "UNPARSED")
 KEY = ("metric", "denominator", "arm", "variant", "reference_arm")
 
 
 def reader(answers):
-    return lambda asked: answers[asked.arm, asked.case]
+    return lambda asked: answers[asked.trial_id]
 
 
 def by_key(found):
@@ -30,10 +31,11 @@ def by_key(found):
 @settings(max_examples=6, deadline=None, derandomize=True)
 @given(st.data())
 def test_whatever_the_lost_answers_were_the_bounds_hold_the_true_value(made, data):
-    study = made(patients=4, per_patient=1, arms=ARMS)
-    places = list(itertools.product(ARMS, [case for case, _, _ in study.cases()]))
-    answers = {place: data.draw(st.sampled_from(POSSIBLE)) for place in places}
-    lost = data.draw(st.lists(st.sampled_from(places), min_size=1, max_size=2, unique=True))
+    # three labels give label_swap two variants, later draws give a floor
+    study = made(patients=3, per_patient=1, labels=LABELS, arms=ARMS, extra_draws={"base": 1, "reverse": 1})
+    trials = [row["trial_id"] for row in study.trial_rows()]
+    answers = {trial: data.draw(st.sampled_from(POSSIBLE)) for trial in trials}
+    lost = data.draw(st.lists(st.sampled_from(trials), min_size=1, max_size=2, unique=True))
     seen = by_key(study.estimates({"m": reader(answers | dict.fromkeys(lost, "ERROR"))}))
     for replies in itertools.product(POSSIBLE, repeat=len(lost)):
         whole = by_key(study.estimates({"m": reader(answers | dict(zip(lost, replies, strict=True)))}))
@@ -43,6 +45,33 @@ def test_whatever_the_lost_answers_were_the_bounds_hold_the_true_value(made, dat
                 assert row["bound_low"] - 1e-9 <= truth <= row["bound_high"] + 1e-9, (key, replies)
             elif not row["n_error"]:
                 assert row["value"] == truth, key
+
+
+def test_a_lost_draw_of_base_can_raise_or_lower_the_effect_above_noise(made):
+    study = made(patients=2, per_patient=1, arms=("base", "reverse"), extra_draws={"base": 1, "reverse": 1})
+
+    def answer(asked):
+        if asked.case == "p000-s0" and asked.arm == "base" and asked.draw:
+            return "ERROR"
+        return "GBM" if asked.arm == "base" else "MET"
+
+    row = study.estimates({"m": answer}).one(metric="delta")
+    # seen: cross (1, 1), base (–, 0), arm (0, 0); lost: cross of p000 in [1/2, 1], base of p000 in [0, 1]
+    assert (row["value"], row["n_error"], row["estimate_status"]) == (1.0, 1, "incomplete")
+    assert (row["bound_low"], row["bound_high"]) == (3 / 4 - 1 / 4, 1.0)
+
+
+def test_one_lost_variant_of_two_leaves_the_other_and_widens_the_bounds(made):
+    study = made(patients=2, per_patient=1, labels=LABELS, arms=("base", "label_swap"))
+
+    def answer(asked):
+        if asked.case == "p000-s0" and asked.variant:
+            return "MET" if asked.variant == "shift1" else "ERROR"
+        return "GBM"
+
+    row = study.estimates({"m": answer}).one(metric="label_swap_inconsistency", denominator="all")
+    assert (row["value"], row["n"], row["n_error"]) == (1 / 2, 2, 1)
+    assert (row["bound_low"], row["bound_high"]) == (1 / 4, 1 / 2)
 
 
 def test_the_bounds_are_reached_where_all_pairs_count(made):
@@ -72,6 +101,14 @@ def test_a_pair_that_could_not_have_counted_is_not_called_lost(made):
     assert found.one(metric="flip_rate", denominator="all")["n_error"] == 1
     assert found.one(metric="flip_rate", denominator="both_answer_set")["n_error"] == 0
     assert found.one(metric="flip_rate", denominator="base_correct")["n_error"] == 0
+
+
+def test_a_case_without_a_label_is_not_lost_to_a_denominator_that_needs_one(made):
+    study = made(patients=4, per_patient=1, arms=("base", "reverse"), known=False)
+    found = study.estimates({"m": lambda asked: "ERROR" if asked.case == "p000-s0" else "GBM"})
+    assert found.one(metric="flip_rate", denominator="all")["n_error"] == 1
+    assert found.one(metric="flip_rate", denominator="base_correct")["n_error"] == 0
+    assert found.one(metric="accuracy", arm="base")["n_error"] == 0
 
 
 def test_where_everything_was_lost_the_estimate_is_undefined_and_says_so(made):

@@ -103,6 +103,27 @@ def test_accuracy_counts_everything_but_the_right_label_as_not_right(found):
     assert change["reason"] == "paired outcomes differ in 3 of 8 patients, 5 are needed"
 
 
+@pytest.mark.parametrize(("changed", "status"), [(4, "too_few_events"), (5, "ok")])
+def test_a_difference_needs_five_patients_whose_paired_outcomes_differ(made, changed, status):
+    def reader(asked):
+        return asked.truth if asked.arm == "base" or int(asked.case[1:4]) >= changed else "UNSURE"
+
+    row = made(patients=20, arms=("base", "reverse")).estimates({"m": reader}).one(metric="accuracy_difference")
+    assert row["estimate_status"] == status
+    assert (row["low"] is None) == (status != "ok")
+    assert row["value"] == -changed / 20
+    assert row["mde"] > 0
+
+
+def test_outcomes_of_a_patient_differ_even_where_they_cancel(made):
+    def reader(asked):
+        first = asked.case.endswith("s0")
+        return asked.truth if first == (asked.arm == "base") else "UNSURE"
+
+    row = made(patients=6, arms=("base", "reverse")).estimates({"m": reader}).one(metric="accuracy_difference")
+    assert (row["value"], row["estimate_status"], row["p"]) == (0.0, "ok", 1.0)
+
+
 def test_shares_of_statuses_are_over_all_responses(found):
     shares = {row["variant"]: row["value"] for row in found.all(metric="status_share", arm="base")}
     assert shares == {"UNSURE": 1 / 8, "REFUSED": 1 / 8, "UNPARSED": 1 / 8, "TRUNCATED": 0.0}
@@ -127,6 +148,15 @@ def test_slot_following_is_over_pairs_with_a_label_in_both(made):
     row = found.one(metric="slot_following")
     assert (row["value"], row["n"]) == (pytest.approx(2 / 3), 3)
     assert found.one(metric="label_swap_inconsistency", denominator="all")["value"] == 3 / 4
+
+
+def test_an_answer_that_named_no_slot_stands_where_its_label_stood(made):
+    study = made(patients=4, per_patient=1, arms=("base", "label_swap"))
+    script = {"base": [G, G, M, U], "label_swap": [G, M, G, M]}
+    rows = [{**row, "slot": None} for row in study.outcome_rows({"m": scripted(script)})]
+    tables = TRIALS.from_rows(study.trial_rows()), study.case_table(), OUTCOMES.from_rows(rows)
+    (row,) = [row for row in estimate_rows(*tables, study.settings(["m"]), "x") if row["metric"] == "slot_following"]
+    assert (row["value"], row["n"]) == (pytest.approx(2 / 3), 3)
 
 
 def test_label_swap_of_three_labels_is_the_mean_over_its_shifts(made):

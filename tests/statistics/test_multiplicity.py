@@ -32,6 +32,9 @@ def test_families_do_not_mix_models_and_exploratory_tests_get_no_holm():
     rows = [row("a", "f", 0.01), row("a", "f", 0.04), row("b", "f", 0.02), row("a", None, 0.03), row("a", "f", None)]
     adjust(rows)
     assert [item["p_holm"] for item in rows] == [0.02, 0.04, 0.02, None, None]
+    both = [row("a", "f", 0.01), row("a", "f", 0.04) | {"readout": "logprob"}]
+    adjust(both)
+    assert [item["p_holm"] for item in both] == [0.01, 0.04]
     tested = [item["q_bh"] for item in rows[:4]]
     assert tested == pytest.approx(multipletests([0.01, 0.04, 0.02, 0.03], method="fdr_bh")[1])
     assert rows[4]["q_bh"] is None

@@ -53,6 +53,14 @@ def test_cases_that_always_agree_within_a_patient_count_once():
     assert share_intervals(sums, 0.95)[3][0] == 5
 
 
+def test_freedom_is_counted_in_patients_and_size_in_effective_cases():
+    values = np.repeat([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], 3)[:, None]
+    low, high, _, effective = share_intervals(sums_of(values, 3), 0.95)
+    expected = wilson(1 / 3, 6, stats.t.ppf(0.975, 5))
+    assert effective[0] == pytest.approx(6)
+    assert (low[0], high[0]) == pytest.approx((float(expected[0]), float(expected[1])))
+
+
 def test_the_design_effect_never_leaves_one_to_mean_cluster_size_and_is_one_at_the_ends():
     apart = np.tile([1.0, 0.0], 10)[:, None]  # patients' cases always differ: less than no clustering
     for values, expected in ((apart, 1.0), (np.zeros((20, 1)), 1.0), (np.ones((20, 1)), 1.0)):
