@@ -51,6 +51,13 @@ def test_the_sampled_p_is_near_the_exact_one_and_never_zero():
     assert set(names) == {"patient sign flip, 9999 permutations"}
 
 
+@pytest.mark.filterwarnings("error")
+def test_thousands_of_patients_are_permuted_as_a_few_are():
+    differences = np.where(np.arange(2000) % 2, 1.0, -1.0)[:, None]
+    p, _ = SignFlips.draw(2000, 999, "many").p_values(differences)
+    assert p[0] == 1.0
+
+
 def test_no_difference_at_all_has_p_one():
     p, _ = FLIPS.p_values(np.zeros((12, 1)))
     assert p[0] == 1.0

@@ -54,7 +54,7 @@ class SignFlips:
         observed = np.abs(differences.sum(axis=0))
         count = len(self.signs)
         moving = (differences != 0).sum(axis=0)
-        exact = np.exp2(moving) <= count
+        exact = moving < count.bit_length()  # 2^k ≤ count, without overflow
         p = np.empty(differences.shape[1])
         for column in np.flatnonzero(exact):
             moved = differences[:, column][differences[:, column] != 0]
