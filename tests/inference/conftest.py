@@ -78,7 +78,9 @@ def trial(
         "model_id": model_id,
         "round": 1,
         "images": list(images),
-        "messages": [{"role": "user", "content": [dict(zip(("type", "text", "image_id"), p, strict=True)) for p in parts]}],
+        "messages": [
+            {"role": "user", "content": [dict(zip(("type", "text", "image_id"), p, strict=True)) for p in parts]}
+        ],
         "options": list(options),
         "symbols": list(symbols),
         "cue": None,
@@ -139,7 +141,8 @@ class World:
             write_table(folder / f"images{shard}.parquet", IMAGES, images)
             write_table(folder / f"derived{shard}.parquet", IMAGES, [])
         inputs: dict[str, Any] = {
-            name: [folder / f"{name}{shard}.parquet" for shard in range(shards)] for name in ("trials", "images", "derived")
+            name: [folder / f"{name}{shard}.parquet" for shard in range(shards)]
+            for name in ("trials", "images", "derived")
         }
         inputs |= {"gate": folder / "gate.json", "listing": [] if listing is None else [listing]}
         settings = InferSettings.model_validate(
