@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from transformers import AutoModelForImageTextToText, AutoProcessor
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+from transformers import AutoModelForImageTextToText, AutoProcessor, PreTrainedTokenizerFast
 
 from steadyread.contracts.enums import FinishReason
 from steadyread.contracts.problems import StudyError
@@ -206,3 +207,14 @@ def test_symbols_are_found_with_and_without_their_space_and_add_up(processor):
 def test_a_symbol_that_is_no_single_token_is_refused(processor):
     with pytest.raises(StudyError, match="no single token"):
         option_tokens(processor.tokenizer, ("A", "Option 1"))
+
+
+def test_a_tokenizer_that_puts_a_space_before_every_text_still_has_both_spellings():
+    # Sentencepiece's habit: encoding "A" gives "▁A"; the bare piece "A" is only found in the vocabulary.
+    vocabulary = {"<unk>": 0, "A": 1, "▁A": 2, "▁": 3, "B": 4, "▁B": 5}
+    pieces = Tokenizer(models.BPE(vocab=vocabulary, merges=[("▁", "A"), ("▁", "B")], unk_token="<unk>"))
+    pieces.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    pieces.decoder = decoders.Metaspace(prepend_scheme="always")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, unk_token="<unk>")
+    assert tokenizer.encode("A", add_special_tokens=False) == [2]
+    assert option_tokens(tokenizer, ("A", "B")) == [[1, 2], [4, 5]]

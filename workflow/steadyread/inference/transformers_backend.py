@@ -195,10 +195,11 @@ def _load_model(model: AskedModel, snapshot: Path) -> Any:
         arguments["quantization_config"] = BitsAndBytesConfig(
             load_in_8bit=model.quantisation == "int8", load_in_4bit=model.quantisation == "int4"
         )
-    if model.device != "cpu":
+    placed = model.device == "auto_map" or model.quantisation != "none"
+    if placed:
         arguments["device_map"] = "auto" if model.device == "auto_map" else model.device
-    loaded = AutoModelForImageTextToText.from_pretrained(snapshot, **arguments)
-    return loaded.eval()
+    loaded = AutoModelForImageTextToText.from_pretrained(snapshot, **arguments).eval()
+    return loaded if placed else loaded.to(model.device)
 
 
 def _make_deterministic(model: AskedModel) -> None:
