@@ -8,14 +8,17 @@ slice order and option order, so that the pipeline's rates are not 0 by construc
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..config.base import Section
 from ..config.models_table import BuiltSource
 from ..contracts.problems import StudyError
-from ..identity.seeds import seed_of
+from ..identity.seeds import generator
 from ..inference.asked import AskedModel
 from ..inference.snapshots import describe_snapshot, write_listing
 from ..stages.job import Files
@@ -31,7 +34,7 @@ POSITIONS = 4096
 
 START, END, PAD, IMAGE = "<|im_start|>", "<end_of_utterance>", "<pad>", "<image>"
 LETTERS = "ABC"
-LETTER_GAIN, END_GAIN = 4.0, 2.0
+LETTER_GAIN, END_GAIN = 6.0, 5.0
 """Output rows of the answer letters and of the end are longer than others, so that a share of the
 generated texts is a letter: the text readout would else never see an answer."""
 
@@ -122,10 +125,9 @@ def write_random_model(folder: Path, seed: int) -> None:
     # The library initialises from the global stream: forked, so that nobody else's draws move.
     with torch.random.fork_rng(devices=[]):
         model = AutoModelForImageTextToText.from_config(config, attn_implementation="sdpa")
-    generator = torch.Generator().manual_seed(seed_of("random model", seed) % 2**63)
     with torch.no_grad():
-        for name, tensor in _by_name(model):
-            _fill(name, tensor, generator)
+        for name, tensor in model.named_parameters():
+            tensor.copy_(torch.from_numpy(_draw(name, tuple(tensor.shape), seed)))
         spoken = [tokenizer.encode(f" {letter}", add_special_tokens=False)[0] for letter in LETTERS]
         model.lm_head.weight[spoken] *= LETTER_GAIN
         model.lm_head.weight[tokenizer.eos_token_id] *= END_GAIN
@@ -136,24 +138,18 @@ def write_random_model(folder: Path, seed: int) -> None:
     processor.save_pretrained(folder)
 
 
-def _by_name(model: Any) -> Iterator[tuple[str, Any]]:
-    """Parameters in the order of their names: the draws do not hang on the library's order."""
-    yield from sorted(model.named_parameters(), key=lambda item: item[0])
-
-
-def _fill(name: str, tensor: Any, generator: Any) -> None:
-    """Draw one weight.
+def _draw(name: str, shape: tuple[int, ...], seed: int) -> NDArray[np.float32]:
+    """Draw one weight, a function of its name and the seed.
 
     Norms stay 1 and biases 0. Matrices have unit gain (deviation 1/√inputs); some are larger, so that
     attention picks out tokens instead of averaging them all, and what it picks outweighs the token's
     own embedding: else the last token of the template, the same in every prompt, decides alone.
     """
-    if tensor.dim() < 2:
-        tensor.fill_(0.0 if name.endswith("bias") else 1.0)
-        return
-    deviation = 1.0 / math.sqrt(tensor[0].numel())
+    if len(shape) < 2:
+        return np.full(shape, 0.0 if name.endswith("bias") else 1.0, np.float32)
     gain = next((gain for part, gain in _GAINS if part in name), 1.0)
-    tensor.normal_(0.0, gain * deviation, generator=generator)
+    drawn = generator("random model", seed, name).standard_normal(shape)
+    return (gain / math.sqrt(math.prod(shape[1:])) * drawn).astype(np.float32)
 
 
 _GAINS = (
@@ -165,7 +161,7 @@ _GAINS = (
     ("text_model.layers", 2.0),
     ("lm_head", 2.0),
 )
-"""Gain over unit variance by part of the model; see `_fill`."""
+"""Gain over unit variance by part of the model; see `_draw`."""
 
 
 def _processor() -> Any:
