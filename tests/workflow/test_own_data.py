@@ -41,14 +41,14 @@ def mine(clone, volumes):
     """A clone with a user's folder of six cases, named after a patient."""
     made = clone("mine")
     data = made.root / "mydata"
-    rows = ["case_id\tpatient_id\tlabel\tvolume\tannotation"]
+    rows = ["case_id\tpatient_id\tlabel\tvolume\tannotation\tlesion_labels"]
     for number, (volume, mask) in enumerate(volumes[:6]):
         folder = data / f"{NAME}_{number}"
         folder.mkdir(parents=True)
         shutil.copy(volume, folder / "t1.nii.gz")
         shutil.copy(mask, folder / "mask.nii.gz")
         label = ("GBM", "MET", "")[number % 3]
-        rows.append(f"c{number}\tp{number}\t{label}\t{NAME}_{number}/t1.nii.gz\t{NAME}_{number}/mask.nii.gz")
+        rows.append(f"c{number}\tp{number}\t{label}\t{NAME}_{number}/t1.nii.gz\t{NAME}_{number}/mask.nii.gz\t1,2")
     (data / "cohort.tsv").write_text("\n".join(rows) + "\n")
     (made.root / "config" / "studies" / "mine.yaml").write_text(MINE)
     return made

@@ -14,6 +14,7 @@ import pytest
 
 pytestmark = pytest.mark.workflow
 
+NOW = time.time()
 STUDIES = ("default", "real_sample")
 PROFILES = ((), ("--profile", "slurm"))
 PER_SHARD = ("slice_volumes", "mark_lesions", "perturb_images", "compose_trials")
@@ -79,7 +80,7 @@ def fill(root: Path, study: str, *folders: str, shards: int = 2, models: tuple[s
             (base / name).parent.mkdir(parents=True, exist_ok=True)
             (base / name).touch()
             # What a stage makes is newer than what it was made from, the prompt among it.
-            moment = time.time() + list(files).index(folder)
+            moment = NOW + list(files).index(folder)
             os.utime(base / name, (moment, moment))
 
 

@@ -79,8 +79,8 @@ class BaselineSource(Section):
     baseline: BaselineKind
     """Which one."""
     value: str | None = None
-    """The label (constant_label), the slot from 1 (constant_slot), the number of options the coin
-    draws from, counted from the first shown (coin)."""
+    """The label (constant_label; null: the alphabetically first), the slot counted from 1
+    (constant_slot), `labels` or `options`, what a coin draws from (coin)."""
 
 
 class ModelResources(Section):
