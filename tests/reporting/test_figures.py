@@ -34,7 +34,9 @@ def drawn(tmp_path, put):
 
 
 def flips_settings(synthetic: bool = False) -> FlipsFigureSettings:
-    return FlipsFigureSettings.model_validate({"report": {"dpi": 72}, "cohort": {"synthetic": synthetic}})
+    return FlipsFigureSettings.model_validate(
+        {"report": {"dpi": 72}, "cohort": {"synthetic": synthetic}, "statistics": {"confidence": 0.95}}
+    )
 
 
 FLOW_SETTINGS = FlowDiagramSettings.model_validate({"report": {"dpi": 72}})

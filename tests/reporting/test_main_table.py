@@ -20,7 +20,11 @@ NUMBER = re.compile(r"[+−]?\d+\.\d")
 
 def settings_for(synthetic: bool = False, readout: str = "text") -> MainTableSettings:
     return MainTableSettings.model_validate(
-        {"report": {"readout": readout, "title": "50 % & more_#1"}, "cohort": {"synthetic": synthetic}}
+        {
+            "report": {"readout": readout, "title": "50 % & more_#1"},
+            "cohort": {"synthetic": synthetic},
+            "statistics": {"confidence": 0.95},
+        }
     )
 
 

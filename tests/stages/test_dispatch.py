@@ -19,6 +19,7 @@ from steadyread.stages import dispatch, receipts, registry, settings
 from steadyread.stages.job import ExclusionLog, Files, shard_of
 from steadyread.stages.registry import STAGES, Stage
 from steadyread.stages.replay import replay_receipt
+from steadyread.statistics.account import EXCLUDING_STAGES
 
 
 class CopySettings(Section):
@@ -246,3 +247,8 @@ def test_the_shard_of_a_patient_depends_on_the_patient_alone():
     assert shards == [shard_of(f"p{index}", 7) for index in range(500)]
     assert set(shards) == set(range(7))
     assert registry.stage("infer").entry == "steadyread.inference.infer:infer"
+
+
+def test_the_stages_that_leave_cases_out_are_stages_in_the_order_of_the_way():
+    order = list(STAGES)
+    assert [order.index(name) for name in EXCLUDING_STAGES] == sorted(order.index(name) for name in EXCLUDING_STAGES)

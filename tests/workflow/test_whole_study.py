@@ -12,7 +12,7 @@ from scipy import stats
 
 from steadyread.contracts.enums import ArmName
 from steadyread.contracts.files import read_rows
-from steadyread.contracts.tables import ESTIMATES, EXCLUSIONS, FLOW, OUTCOMES, TRIALS
+from steadyread.contracts.tables import ESTIMATES, EXCLUSIONS, FLOW, OUTCOMES, RESPONSES, TRIALS
 from steadyread.stages.registry import STAGES
 from steadyread.stages.replay import replay_receipt
 
@@ -182,8 +182,14 @@ def test_a_repeated_request_was_asked_twice_and_not_served_from_the_first(study)
         for file in (study.store / "requests" / "random-idefics3").rglob("*.jsonl")
         for line in file.read_text().splitlines()
     ]
-    shared = [row for row in trials if row["model_id"] is None]
-    assert len(journal) >= len(shared)
+    asked = {line["key"] for line in journal}
+    responses = read_rows(
+        sorted((study.root / "results/default/responses/random-idefics3").rglob("*.parquet")), RESPONSES
+    )
+    key = {row["trial_id"]: row["request_key"] for row in responses}
+    assert set(key.values()) == asked
+    for row in repeats:
+        assert key[row["trial_id"]] != key[row["parent_trial_id"]]
 
 
 def test_every_case_is_analysed_or_excluded_with_a_reason(study):

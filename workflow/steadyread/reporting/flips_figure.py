@@ -10,15 +10,14 @@ from matplotlib.lines import Line2D
 
 from ..config.base import Section
 from ..config.report import ReportConfig
-from ..config.statistics import StatisticsConfig
 from ..contracts.enums import EstimateStatus
 from ..stages.job import Files
 from .figures import INK, PALE, SOFT, figure_style, looks, new_figure, save
 from .flips_data import DATA_COLUMNS, flips_data
 from .format import confidence_text
 from .lookup import Book
-from .main_table import SyntheticFlag
 from .names import STATUSES, SYNTHETIC, arm_name, in_order
+from .settings import IntervalConfidence, SyntheticFlag
 
 ROW, HEAD, GAP = 0.17, 0.24, 0.06
 """Heights in inches: of a model's row, of an arm's heading, of the gap between arms."""
@@ -33,7 +32,7 @@ class FlipsFigureSettings(Section):
     """What is drawn."""
     cohort: SyntheticFlag
     """Whether the images are synthetic."""
-    statistics: StatisticsConfig | None = None
+    statistics: IntervalConfidence
     """Names the confidence of the intervals, where it is handed over."""
 
 
@@ -48,7 +47,7 @@ def flips_figure(inputs: Files, outputs: Files, settings: FlipsFigureSettings, w
         writer = csv.DictWriter(stream, DATA_COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(data)
-    confidence = None if settings.statistics is None else settings.statistics.confidence
+    confidence = settings.statistics.confidence
     _draw(data, settings, confidence, outputs)
 
 

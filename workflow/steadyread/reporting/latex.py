@@ -6,12 +6,8 @@ that six estimates fit beside each other.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .format import ABSENT, Row, contrast_extras, interval_text, status_text, value_text
-
-if TYPE_CHECKING:
-    from .main_table import Line, Panel
+from .panels import Line, Panel
 
 _ESCAPES = str.maketrans(
     {

@@ -26,8 +26,8 @@ from .flips_data import flips_caption, flips_data
 from .flow_account import flow_caption, flows_of
 from .format import cell, confidence_text, text_list
 from .lookup import Book, only
-from .main_table import notes_of, panels_of, texts_of
 from .names import ARMS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, in_order, reason_name
+from .panels import notes_of, panels_of, texts_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv", ".md": "text/markdown"}

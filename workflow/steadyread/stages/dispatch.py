@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import logging
 import os
 import shutil
@@ -76,6 +77,8 @@ def run_stage(
         If the entry function leaves an output unwritten.
     """
     spec = stage(name)
+    # The order of keys in a configuration file is no setting.
+    settings = json.loads(json.dumps(settings, sort_keys=True))
     root = Path.cwd() if root is None else root
     started = datetime.now(UTC)
     named_inputs = Files(inputs)

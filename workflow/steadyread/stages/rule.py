@@ -23,7 +23,10 @@ def run_rule(snakemake: Any) -> None:
         Path(str(snakemake.log[0])).parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(str(snakemake.log[0]), mode="w"))
     logging.basicConfig(
-        level=logging.WARNING, format=f"%(asctime)s {snakemake.rule}: %(message)s", datefmt="%H:%M:%S", handlers=handlers
+        level=logging.WARNING,
+        format=f"%(asctime)s {snakemake.rule}: %(message)s",
+        datefmt="%H:%M:%S",
+        handlers=handlers,
     )
     logging.getLogger("steadyread").setLevel(logging.INFO)
     logging.captureWarnings(True)

@@ -27,10 +27,11 @@ from ..contracts.files import read_table, write_table
 from ..contracts.problems import StudyError
 from ..contracts.tables import CASES, EXCLUSIONS, FLOW, OUTCOMES, TRIALS
 from ..stages.job import Files
-from ..stages.registry import STAGES
 
 Row = Mapping[str, Any]
-_STAGE_ORDER = {name: number for number, name in enumerate(STAGES)}
+EXCLUDING_STAGES = ("register_cohort", "slice_volumes", "mark_lesions", "compose_trials", "infer")
+"""Stages that leave cases out, in the order of the data's way; the first that does so counts."""
+_STAGE_ORDER = {name: number for number, name in enumerate(EXCLUDING_STAGES)}
 _TRIAL_COLUMNS = ("trial_id", "case_id", "arm", "draw", "model_id")
 _OUTCOME_COLUMNS = ("trial_id", "model_id", "draw", "readout", "outcome_status")
 

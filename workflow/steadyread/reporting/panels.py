@@ -1,0 +1,214 @@
+"""The table for people: two panels per readout. A, a row per model and arm; B, a row per contrast."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..contracts.enums import Denominator, EstimateStatus, Metric, Readout
+from .format import cell, confidence_text, contrast_extras, percent
+from .lookup import Book, Row, only
+from .names import DENOMINATORS, MARKS, METRICS, READOUTS, SYNTHETIC, arm_name, arm_rank, contrast_name
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of panel A: a metric under one denominator (None: the metric's own)."""
+
+    title: str
+    metric: Metric
+    denominator: Denominator | None = None
+
+
+COLUMNS = (
+    Column("Flip rate", Metric.FLIP_RATE, Denominator.ALL),
+    Column("Flip rate", Metric.FLIP_RATE, Denominator.BOTH_CATEGORICAL),
+    Column("Overcommitment", Metric.OVERCOMMITMENT),
+    Column("Noise floor d_same", Metric.D_SAME),
+    Column("Δ above noise", Metric.DELTA),
+    Column("Accuracy", Metric.ACCURACY),
+)
+
+FLIP_DENOMINATORS = (Denominator.ALL, Denominator.BOTH_CATEGORICAL)
+"""Denominators of flips in the table for people; the CSV has all four."""
+
+CONTRASTS = (
+    Metric.LABEL_SWAP_INCONSISTENCY,
+    Metric.SLOT_FOLLOWING,
+    Metric.OVERCOMMITMENT_DIFFERENCE,
+    Metric.ACCURACY_DIFFERENCE,
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a panel: its model, what it is about, its estimates (None: there is none)."""
+
+    model: str
+    title: str
+    cells: tuple[Row | None, ...]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel for one readout.
+
+    `contrasts` adds columns for p (Holm) and the detectable difference; `mixed` are the estimates of
+    a line (by place) whose cells carry their own mark, since the column's marks differ.
+    """
+
+    readout: str
+    title: str
+    header: tuple[str, ...]
+    lines: tuple[Line, ...]
+    contrasts: bool = False
+    mixed: frozenset[int] = frozenset()
+
+
+def panels_of(book: Book, first: Readout) -> list[Panel]:
+    """The panels of all readouts, the one to show first ahead."""
+    panels: list[Panel] = []
+    for readout in book.readouts(first):
+        about = READOUTS[Readout(readout)]
+        by_arm = _arm_lines(book, readout)
+        if by_arm:
+            header = ("Model", "Arm", *[_column_title(book, readout, column) for column in COLUMNS])
+            mixed = frozenset(
+                place for place, column in enumerate(COLUMNS) if len(_marks_of(book, readout, column)) > 1
+            )
+            panels.append(Panel(readout, f"Arms, read from {about}", header, tuple(by_arm), mixed=mixed))
+        contrasts = _contrast_lines(book, readout)
+        if contrasts:
+            header = ("Model", "Contrast", "Estimate", "p (Holm)", "Detectable, points")
+            panels.append(Panel(readout, f"Contrasts, read from {about}", header, tuple(contrasts), contrasts=True))
+    return panels
+
+
+def _arm_lines(book: Book, readout: str) -> list[Line]:
+    lines = []
+    for model in book.models:
+        for arm in book.arms(model, readout):
+            cells = tuple(
+                only(book.select(column.metric, model=model, readout=readout, denominator=column.denominator, arm=arm))
+                for column in COLUMNS
+            )
+            if any(cells):
+                lines.append(Line(model, arm_name(arm), cells))
+    return lines
+
+
+def _column_title(book: Book, readout: str, column: Column) -> str:
+    rows = book.select(column.metric, readout=readout, denominator=column.denominator)
+    of = sorted({DENOMINATORS[Denominator(row["denominator"])] for row in rows})
+    marks = _marks_of(book, readout, column)
+    unit = "points" if column.metric is Metric.DELTA else "%"
+    share = f" of {' / '.join(of)}" if of and column.metric is not Metric.DELTA else ""
+    return f"{column.title}, {unit}{share}" + (f" [{marks[0]}]" if len(marks) == 1 else "")
+
+
+def _marks_of(book: Book, readout: str, column: Column) -> list[str]:
+    rows = book.select(column.metric, readout=readout, denominator=column.denominator)
+    return sorted({row["mark"] for row in rows})
+
+
+def contrast_rows(book: Book, model: str, readout: str) -> list[Row]:
+    """The estimates of panel B for one model, in display order."""
+    rows: list[Row] = []
+    for metric in CONTRASTS:
+        found = [
+            row
+            for row in book.select(metric, model=model, readout=readout)
+            if metric is not Metric.LABEL_SWAP_INCONSISTENCY or row["denominator"] in FLIP_DENOMINATORS
+        ]
+        rows += sorted(
+            found,
+            key=lambda row: (
+                -arm_rank(row["reference_arm"]) if metric is Metric.OVERCOMMITMENT_DIFFERENCE else 0,
+                -arm_rank(row["arm"]) if metric is Metric.OVERCOMMITMENT_DIFFERENCE else arm_rank(row["arm"]),
+                row["variant"] is not None,
+                row["variant"] or "",
+                list(Denominator).index(row["denominator"]),
+            ),
+        )
+    return rows
+
+
+def contrast_title(row: Row) -> str:
+    """What a row of panel B is about: metric, arms, unit, denominator, mark."""
+    metric = Metric(row["metric"])
+    if metric in (Metric.LABEL_SWAP_INCONSISTENCY, Metric.SLOT_FOLLOWING):
+        name, unit = METRICS[metric], "%"
+    else:
+        name, unit = contrast_name(row["metric"], row["arm"], row["reference_arm"]), "points"
+    variant = f", {row['variant']}" if row["variant"] else ""
+    return f"{name}{variant}, {unit} of {DENOMINATORS[Denominator(row['denominator'])]} [{row['mark']}]"
+
+
+def _contrast_lines(book: Book, readout: str) -> list[Line]:
+    return [
+        Line(model, contrast_title(row), (row,)) for model in book.models for row in contrast_rows(book, model, readout)
+    ]
+
+
+def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float | None) -> list[str]:
+    """The table's notes: how to read a cell, what is missing and why, power, marks."""
+    shown = [row for panel in panels for line in panel.lines for row in line.cells if row is not None]
+    notes = [SYNTHETIC] if synthetic else []
+    notes.append(
+        f"A cell reads: value [{confidence_text(confidence)}] (n), n being the number its header names. "
+        "Shares in percent, differences in percentage points. "
+        "A letter behind a cell or in brackets: whose definition it is. A dot: not defined for this arm. "
+        "The cluster of every interval is the patient."
+    )
+    methods = sorted({row["interval_method"] for row in shown if row["interval_method"]})
+    if methods:
+        resamples = sorted({row["resamples"] for row in shown if row["resamples"]})
+        span = " to ".join(str(item) for item in dict.fromkeys([*resamples[:1], *resamples[-1:]]))
+        drawn = f"; resamples of patients: {span}" if span else ""
+        notes.append(f"Intervals: {'; '.join(methods)}{drawn}.")
+    if any(row["metric"] == Metric.DELTA for row in shown):
+        notes.append(
+            "Δ estimates half a squared distance between answer distributions, which is never below zero: an interval "
+            "below zero, which is common with few patients, is the engine's noise and no effect."
+        )
+    if any(row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS for row in shown):
+        notes.append("Too few events: too few patients differ for an interval to hold; the value stands alone.")
+    if any(row["estimate_status"] == EstimateStatus.INCOMPLETE for row in shown):
+        notes.append(
+            "Incomplete: some responses ended in an error of the machine; "
+            "the bounds take all of them for the worst and for the best."
+        )
+    notes += _undefined(shown)
+    powers = sorted(row["mde"] for row in shown if row["mde"])
+    if powers:
+        notes.append(
+            "Detectable: the smallest difference this study had the power to detect, per contrast; "
+            f"here {percent(powers[0])} to {percent(powers[-1])} points."
+        )
+    marks = sorted({row["mark"] for row in shown})
+    notes += ["Marks: " + "; ".join(f"{mark}, {MARKS[mark]}" for mark in marks) + "."] if marks else []
+    return notes
+
+
+def _undefined(shown: list[Row]) -> list[str]:
+    reasons: dict[str, list[str]] = {}
+    for row in shown:
+        if row["estimate_status"] == EstimateStatus.UNDEFINED:
+            reasons.setdefault(METRICS[Metric(row["metric"])], []).append(row["reason"])
+    notes = []
+    for name, found in sorted(reasons.items()):
+        distinct = list(dict.fromkeys(found))
+        more = f"; {len(distinct) - 2} more reasons stand in the CSV" if len(distinct) > 2 else ""
+        cells = "cell" if len(found) == 1 else "cells"
+        notes.append(f"Undefined: {name}, {len(found)} {cells}: {'; '.join(distinct[:2])}{more}.")
+    return notes
+
+
+def texts_of(panel: Panel) -> list[list[str]]:
+    """The cells of a panel as text, a list per line."""
+    lines = []
+    for line in panel.lines:
+        texts = [line.model, line.title, *[cell(row, place in panel.mixed) for place, row in enumerate(line.cells)]]
+        if panel.contrasts:
+            texts += contrast_extras(line.cells[0])
+        lines.append(texts)
+    return lines
