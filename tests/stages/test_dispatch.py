@@ -252,3 +252,12 @@ def test_the_shard_of_a_patient_depends_on_the_patient_alone():
 def test_the_stages_that_leave_cases_out_are_stages_in_the_order_of_the_way():
     order = list(STAGES)
     assert [order.index(name) for name in EXCLUDING_STAGES] == sorted(order.index(name) for name in EXCLUDING_STAGES)
+
+
+def test_what_snakemake_leaves_in_a_folder_is_no_part_of_it(tmp_path):
+    (tmp_path / "a").write_text("a")
+    before = receipts.output_digest(tmp_path)
+    (tmp_path / ".snakemake_timestamp").touch()
+    assert receipts.output_digest(tmp_path) == before
+    (tmp_path / "b").touch()
+    assert receipts.output_digest(tmp_path) != before

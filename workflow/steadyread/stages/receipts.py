@@ -19,6 +19,8 @@ from .registry import Stage
 
 RECEIPT_VERSION = 1
 SUFFIX = ".receipt.json"
+FOLDER_STAMP = ".snakemake_timestamp"
+"""Snakemake leaves this file in every folder that is an output."""
 
 
 def receipt_path(output: Path | str) -> Path:
@@ -29,7 +31,7 @@ def receipt_path(output: Path | str) -> Path:
 def output_digest(path: Path) -> str:
     """Logical digest of a table, digest of the bytes of any other file, of the tree of a folder."""
     if path.is_dir():
-        files = sorted(item for item in path.rglob("*") if item.is_file())
+        files = sorted(item for item in path.rglob("*") if item.is_file() and item.name != FOLDER_STAMP)
         return digest_bytes(*[f"{f.relative_to(path).as_posix()}={digest_file(f)}".encode() for f in files])
     contract = contract_of(path)
     if contract is None:
