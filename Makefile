@@ -60,7 +60,7 @@ docs: install ## Generate config/config.yaml, config/README.md and the JSON sche
 lock: ## Resolve pyproject.toml anew into envs/lock.txt and envs/environment.yaml
 	rm -rf .work/lock && $(PYTHON) -m venv .work/lock
 	.work/lock/bin/python -m pip install --quiet setuptools wheel
-	.work/lock/bin/python -m pip install --quiet '.[dev,notebook,slurm]'
+	.work/lock/bin/python -m pip install --quiet '.[dev,slurm]'
 	.work/lock/bin/python envs/write_lock.py
 	rm -rf .work/lock build
 

@@ -154,7 +154,7 @@ def test_a_prompt_that_is_too_long_is_not_cut_and_the_next_request_is_answered(w
     [
         (torch.OutOfMemoryError("CUDA out of memory"), "out of memory"),
         (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried"), "out of memory"),
-        (ValueError("cannot open /home/someone/patient.nii\nmore"), "ValueError: cannot open …"),
+        (ValueError("cannot open /data/someone/patient.nii\nmore"), "ValueError: cannot open …"),
     ],
 )
 def test_a_failure_is_an_error_row_in_a_few_words_without_paths(world, folder, backend, monkeypatch, error, said):

@@ -195,7 +195,7 @@ def test_a_wrong_configuration_stops_at_parse_time(tree, arguments, words):
 
 def test_targets_are_documented(tree):
     text = snakemake(tree, "--list-target-rules")
-    for target in ("all", "cohort", "trials", "outcomes", "tables", "figures"):
+    for target in ("all", "cohort", "trials", "outcomes", "tables", "figures", "notebook"):
         assert re.search(rf"^{target} \(\w.+\)", text, flags=re.MULTILINE), f"{target} is listed without a word"
 
 

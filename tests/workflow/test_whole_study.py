@@ -206,6 +206,14 @@ def test_figures_carry_the_synthetic_banner(study):
     assert said in (study.root / "reports/default/tables/main.md").read_text()
 
 
+def test_the_notebook_follows_a_case_to_a_flip(study):
+    study.run("notebook")
+    text = (study.root / "reports/default/walkthrough.ipynb").read_text()
+    assert "image/png" in text
+    assert '"output_type": "error"' not in text
+    assert str(study.root) not in text
+
+
 def test_the_receipt_of_every_stage_replays(study, tmp_path, monkeypatch):
     monkeypatch.chdir(study.root)
     monkeypatch.setenv("STEADYREAD_STORE", str(tmp_path / "store"))

@@ -119,3 +119,26 @@ rule summary:
         "Writing the summary page"
     script:
         "../scripts/stage.py"
+
+
+rule walkthrough:
+    input:
+        notebook="notebooks/walkthrough.ipynb",
+        cases="results/{study}/cohort/cases.parquet",
+        slices=plan.over_shards("results/{study}/slices/{shard}/slices.parquet"),
+        images=plan.over_shards("results/{study}/images/{shard}/images.parquet"),
+        trials=plan.over_shards("results/{study}/trials/r1/{shard}/trials.parquet"),
+        outcomes=plan.over_models(
+            "results/{study}/outcomes/{model}/{group}/outcomes.parquet"
+        ),
+    output:
+        executed="reports/{study}/walkthrough.ipynb",
+    log:
+        "results/{study}/logs/walkthrough.log",
+    params:
+        code=plan.code("walkthrough"),
+        settings=plan.params("walkthrough"),
+    message:
+        "Running the notebook: from a volume to a flip"
+    script:
+        "../scripts/stage.py"

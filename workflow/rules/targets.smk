@@ -29,6 +29,12 @@ rule tables:
         f"{plan.reports}/tables/main.csv",
 
 
+rule notebook:
+    """The walkthrough from a volume to a flip, executed: reports/<study>/walkthrough.ipynb."""
+    input:
+        f"{plan.reports}/walkthrough.ipynb",
+
+
 rule figures:
     """Flips by arm, case flow and contact sheet."""
     input:

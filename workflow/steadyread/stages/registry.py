@@ -125,6 +125,7 @@ _STAGES = (
         (*TABLES, "jinja2"),
         ("reporting/templates/*.j2",),
     ),
+    Stage("walkthrough", "steadyread.reporting.walkthrough", ("report",), (), (*FIGURES, "nbclient")),
 )
 
 STAGES: dict[str, Stage] = {stage.name: stage for stage in _STAGES}
