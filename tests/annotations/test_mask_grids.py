@@ -124,6 +124,16 @@ def test_a_mask_that_lost_its_header_is_refused_with_the_sizes() -> None:
     assert "24 × 20 × 7" in detail and "12 × 10 × 7" in detail
 
 
+def test_a_mask_of_the_volumes_matrix_that_lost_its_position_is_refused_though_it_lies_inside() -> None:
+    affine = np.diag([4.0, 4.0, 4.0, 1.0])
+    affine[:3, 3] = -2
+    volume = volume_of((12, 10, 7), affine)
+    assert "lost its position" in refused(lesion((12, 10, 7)), np.eye(4), volume)
+    # A volume without a position of its own has a mask like that.
+    alike = volume_of((12, 10, 7), np.eye(4))
+    assert place_mask(lesion((12, 10, 7)), np.eye(4), alike, TOLERANCE, resample=True).any()
+
+
 def test_a_mask_of_another_place_is_refused_even_where_its_shape_fits() -> None:
     volume, affine = volume_of(), affine_of()
     affine[:3, 3] += 1000

@@ -95,7 +95,7 @@ def test_the_command_line_wins_key_by_key(root):
         ("slicing: {sise: 64}", ["config/studies/mine.yaml", "slicing.sise", "unknown key", "Did you mean size?"]),
         ("slicing: {window: {low: 1}}", ["slicing.window.low", "high_percentile, low_percentile"]),
         ("arm: {enabled: [base]}", ["arm: unknown key", "Did you mean arms?"]),
-        ("arms: {enabled: [base, revers]}", ["arms.enabled.1", "'reverse'", "'revers'"]),
+        ("arms: {enabled: [base, revers]}", ["arms.enabled.1", "'revers'", "Did you mean reverse?"]),
         ("arms: {enabled: [reverse]}", ["arms", "`base`"]),
         ("arms: {enabled: [base, matched_removed]}", ["control for lesion_removed"]),
         ("shards: many", ["shards", "integer", "'many'"]),
@@ -142,6 +142,16 @@ def test_more_slices_than_a_model_takes_are_refused(root):
             entry["max_images"] = 4
     (root / "config" / "models.yaml").write_text(yaml.safe_dump(models))
     assert "slicing.max_slices is 24" in said(root, "models: [constant-label]")
+
+
+def test_a_folder_of_another_family_is_refused_with_its_own(root):
+    (root / "model").mkdir()
+    (root / "model" / "config.json").write_text('{"model_type": "idefics3"}')
+    entry = {"id": "mine", "family": "llava", "backend": "transformers", "licence": "MIT"}
+    models = yaml.safe_load((root / "config" / "models.yaml").read_text())
+    models["models"].append({**entry, "source": {"kind": "folder", "path": "model"}})
+    (root / "config" / "models.yaml").write_text(yaml.safe_dump(models))
+    assert "model_type 'idefics3'" in said(root, "models: [mine]")
 
 
 def test_the_lock_gives_a_hub_model_its_revision(root):

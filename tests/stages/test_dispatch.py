@@ -254,6 +254,16 @@ def test_the_stages_that_leave_cases_out_are_stages_in_the_order_of_the_way():
     assert [order.index(name) for name in EXCLUDING_STAGES] == sorted(order.index(name) for name in EXCLUDING_STAGES)
 
 
+def test_nothing_is_built_on_an_input_that_was_changed_by_hand(workspace):
+    root, run = workspace
+    run()
+    first = root / "out" / "t.txt"
+    first.write_text("tampered")
+    with pytest.raises(StudyError, match="changed after it was made"):
+        dispatch.run_stage("copy_text", {"source": first}, {"target": root / "u"}, {"times": 1}, {}, root=root)
+    assert not (root / "u").exists()
+
+
 def test_what_snakemake_leaves_in_a_folder_is_no_part_of_it(tmp_path):
     (tmp_path / "a").write_text("a")
     before = receipts.output_digest(tmp_path)

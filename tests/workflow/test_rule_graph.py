@@ -149,7 +149,7 @@ def test_what_is_there_is_not_made_again(tree):
         "coin-2",
         "coin-3",
     )
-    phantom = tree / "results" / "phantom_cohort"
+    phantom = tree / "results" / "phantom_cohort" / "20260805"
     (phantom / "files").mkdir(parents=True)
     (phantom / "cohort.tsv").touch()
     os.utime(phantom / "cohort.tsv", (1_600_000_000, 1_600_000_000))

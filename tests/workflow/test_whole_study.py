@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 Rows = list[dict[str, Any]]
 CUT = {"slice_volumes", "mark_lesions", "perturb_images", "compose_trials", "check_cohort"}
 ASKED = {"infer", "score", "estimate", "account_cases"}
-REPORTS = {"main_table", "flips_figure", "flow_diagram", "contact_sheet", "summary"}
+REPORTS = {"exclusions_table", "main_table", "flips_figure", "flow_diagram", "contact_sheet", "summary"}
 SUPPLIES = {"make_phantom", "register_cohort", "build_random_model"}
 
 

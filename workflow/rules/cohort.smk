@@ -1,9 +1,9 @@
 rule make_phantom:
     output:
-        table="results/phantom_cohort/cohort.tsv",
-        files=directory("results/phantom_cohort/files"),
+        table="results/phantom_cohort/{seed}/cohort.tsv",
+        files=directory("results/phantom_cohort/{seed}/files"),
     log:
-        "results/logs/make_phantom.log",
+        "results/phantom_cohort/{seed}/make_phantom.log",
     params:
         code=plan.code("make_phantom"),
         settings=plan.params("make_phantom"),

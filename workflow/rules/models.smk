@@ -14,6 +14,9 @@ rule build_random_model:
 
 
 rule list_snapshot:
+    input:
+        # Not named, so no part of the receipt: they lie outside the project.
+        plan.model_files,
     output:
         listing="results/models/{model}/listing.json",
     log:

@@ -69,9 +69,32 @@ rule flow_diagram:
         "../scripts/stage.py"
 
 
+rule exclusions_table:
+    input:
+        exclusions=plan.exclusions,
+    output:
+        csv=report(
+            "reports/{study}/tables/exclusions.csv",
+            caption="../report/exclusions.rst",
+            category="Tables",
+            labels={"table": "exclusions"},
+        ),
+        markdown="reports/{study}/tables/exclusions.md",
+    log:
+        "results/{study}/logs/exclusions_table.log",
+    params:
+        code=plan.code("exclusions_table"),
+        settings=plan.params("exclusions_table"),
+    message:
+        "Listing every case that was left out, with its reason"
+    script:
+        "../scripts/stage.py"
+
+
 rule contact_sheet:
     input:
         cases="results/{study}/cohort/cases.parquet",
+        exclusions=plan.exclusions,
         slices=plan.over_shards("results/{study}/slices/{shard}/slices.parquet"),
         lesion_slices=plan.over_shards(
             "results/{study}/slices/{shard}/lesion_slices.parquet"
@@ -104,6 +127,7 @@ rule summary:
         figure="reports/{study}/figures/flips.svg",
         flow_figure="reports/{study}/figures/flow.svg",
         contact_sheet="reports/{study}/figures/contact_sheet.png",
+        excluded="reports/{study}/tables/exclusions.csv",
     output:
         page=report(
             "reports/{study}/summary.html",

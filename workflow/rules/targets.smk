@@ -24,9 +24,10 @@ rule outcomes:
 
 
 rule tables:
-    """The main table as CSV, Markdown and LaTeX."""
+    """The main table, and every case that was left out with its reason."""
     input:
         f"{plan.reports}/tables/main.csv",
+        f"{plan.reports}/tables/exclusions.csv",
 
 
 rule notebook:

@@ -6,6 +6,7 @@ need no case of their own. All affines are voxel index to RAS millimetres.
 
 from __future__ import annotations
 
+import logging
 from itertools import product
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..contracts.problems import CaseProblem
 from ..volumes.volume import Volume
 
 Affine = NDArray[np.floating[Any]]
+_LOG = logging.getLogger("steadyread.annotations")
 _SAMPLES = 16
 _LEAST_OVERLAP = 0.5
 
@@ -62,7 +64,14 @@ def place_mask(
     placement = _on_lattice(mask.shape, affine, volume, tolerance_mm)
     if placement is not None:
         placed = _copied(mask, placement, volume.shape)
+    elif _lost_its_position(mask.shape, affine, volume):
+        raise CaseProblem(
+            Reason.ANNOTATION_OTHER_SPACE,
+            f"the mask has the volume's matrix ({_size(mask.shape, affine)}) but an identity affine, as a file that "
+            "lost its position has: save it with the affine of its image",
+        )
     elif resample:
+        _LOG.info("a mask on another grid is resampled: %s to %s", mask.shape, volume.shape)
         placed = _resampled(mask, affine, volume)
     else:
         raise CaseProblem(
@@ -86,6 +95,11 @@ def is_on_grid(shape: tuple[int, ...], affine: Affine, volume: Volume, tolerance
         return False
     ends = np.array([[0, 0, 0, 1], [*(count - 1 for count in shape), 1]]) @ placement.T
     return bool((ends >= 0).all() and (ends < np.array(volume.shape)).all())
+
+
+def _lost_its_position(shape: tuple[int, ...], affine: Affine, volume: Volume) -> bool:
+    """Whether a mask has its volume's matrix and the affine that arrays saved without one get."""
+    return sorted(shape) == sorted(volume.shape) and bool(np.array_equal(np.abs(affine), np.eye(4)))
 
 
 def _size(shape: tuple[int, ...], affine: Affine) -> str:

@@ -136,7 +136,7 @@ def _store(root: Path) -> Iterator[Finding]:
     said = "$STEADYREAD_STORE" if "STEADYREAD_STORE" in os.environ else "the user's cache folder"
     if os.access(probe, os.W_OK):
         free = shutil.disk_usage(probe).free / 1e9
-        yield Finding(State.OK, "store", f"{said}, {free:.0f} GB free")
+        yield Finding(State.OK, "store", f"{folder} ({said}), {free:.0f} GB free")
     else:
         yield Finding(
             State.MISSING, "store", f"{said} cannot be written", "set STEADYREAD_STORE to a folder you can write"

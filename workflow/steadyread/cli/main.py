@@ -43,8 +43,12 @@ def replay(
     from ..stages.replay import replay_receipt
 
     file = receipt if receipt.name.endswith(".receipt.json") else receipt_path(receipt)
+    if not file.is_file():
+        known = "it has no receipt: steadyread did not make it" if receipt.exists() else "there is no such file"
+        raise fail(StudyError(f"{receipt}: {known}"))
     try:
         local = _local(read_receipt(file), study)
+        typer.echo(f"replaying stage {read_receipt(file)['stage']} …", err=True)
         with tempfile.TemporaryDirectory(prefix="steadyread-replay-") as temporary:
             found = replay_receipt(file, keep or Path(temporary), Path.cwd(), local)
     except (StudyError, ValueError) as error:
@@ -52,10 +56,18 @@ def replay(
     for note in found.notes:
         typer.echo(f"note: {note}")
     for output in found.outputs:
-        said = "identical" if output.identical else "DIFFERS from the receipt"
-        disk = "" if output.untouched else "; the file on disk is NOT what the receipt names"
-        typer.echo(f"{output.path}: {said}{disk}")
+        typer.echo(f"{output.path}: {_verdict(output.identical, output.untouched)}")
     raise typer.Exit(0 if found.holds else 1)
+
+
+def _verdict(identical: bool, untouched: bool) -> str:
+    if identical and untouched:
+        return "identical"
+    if identical:
+        return "CHANGED: the replay gives what the receipt names, the file on disk is something else"
+    if untouched:
+        return "DIFFERS: the file on disk is what the receipt names, the replay gives something else"
+    return "DIFFERS: neither the replay nor the file on disk is what the receipt names"
 
 
 def _local(receipt: dict[str, object], study: str | None) -> dict[str, str]:

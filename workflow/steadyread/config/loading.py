@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
 import types
@@ -18,7 +19,7 @@ from ruamel.yaml.error import YAMLError
 
 from ..contracts.problems import StudyError
 from .models_lock import apply_lock
-from .models_table import FolderSource, HubSource, ModelsTable
+from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
 from .prompt import load_prompt
 from .study import StudyConfig
 
@@ -196,13 +197,28 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
             )
         if isinstance(entry.source, FolderSource):
             folder = root / expand(entry.source.path, f"models: {name}: path", str(MODELS_FILE))
-            if not (folder / "config.json").is_file():
-                raise StudyError(f"{MODELS_FILE}: model {name}: no snapshot (config.json) in {entry.source.path!r}")
+            _check_folder(entry, folder)
         if entry.max_images is not None and study.slicing.max_slices > entry.max_images:
             raise StudyError(
                 f"{source}: slicing.max_slices is {study.slicing.max_slices}, but model {name} takes at most "
                 f"{entry.max_images} images: lower it, so that every model sees the same slices"
             )
+
+
+def _check_folder(entry: ModelEntry, folder: Path) -> None:
+    """A local snapshot is there and is of the family that models.yaml says."""
+    assert isinstance(entry.source, FolderSource)
+    try:
+        found = json.loads((folder / "config.json").read_text()).get("model_type")
+    except (OSError, ValueError) as error:
+        raise StudyError(
+            f"{MODELS_FILE}: model {entry.id}: no snapshot (a readable config.json) in {entry.source.path!r}"
+        ) from error
+    if found != entry.family.value:
+        raise StudyError(
+            f"{MODELS_FILE}: model {entry.id}: family is {entry.family.value}, but its config.json says "
+            f"model_type {found!r}: set family to that if it is one of {', '.join(item.value for item in Family)}"
+        )
 
 
 def _shown(path: Path, root: Path) -> str:
@@ -222,7 +238,9 @@ def _explain(problem: Any, model: type[BaseModel], source: str) -> str:
         return f"{source}: {key}: unknown key; allowed: {', '.join(sorted(allowed))}.{hint}"
     found = problem.get("input")
     shown = f" (found {found!r})" if isinstance(found, (str, int, float, bool, type(None))) else ""
-    return f"{source}: {key}: {problem['msg']}{shown}"
+    near = difflib.get_close_matches(str(found), re.findall(r"'([^']+)'", problem["msg"]), n=1)
+    hint = f". Did you mean {near[0]}?" if near else ""
+    return f"{source}: {key}: {problem['msg']}{shown}{hint}"
 
 
 def _fields_at(model: type[BaseModel], location: Sequence[Any]) -> list[str]:

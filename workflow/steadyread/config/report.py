@@ -16,6 +16,9 @@ class ReportConfig(Section):
     title: str = "steadyread audit"
     """Title of the summary page."""
 
+    note: str | None = None
+    """A sentence shown under the title: what a reader must know of this study before any number."""
+
     readout: Readout = Readout.TEXT
     """The readout shown first; the other stands in the tables too."""
 

@@ -91,7 +91,14 @@ def infer(
         # Requests with the same images stand together, so that a backend can reuse their prefix.
         pending = {keys[row["trial_id"]]: row for row in trials if keys[row["trial_id"]] not in answers}
         ordered = sorted(pending.items(), key=lambda item: (item[1]["images"], prompts[item[1]["trial_id"]], item[0]))
-        _LOG.info("%d trials: %d answers in the journal, %d requests to ask", len(trials), len(answers), len(ordered))
+        distinct = len(answers) + len(ordered)
+        _LOG.info(
+            "%d trials make %d distinct requests: %d answers are in the journal, %d are to be asked",
+            len(trials),
+            distinct,
+            len(answers),
+            len(ordered),
+        )
         if ordered:
             pngs = _load_images([*inputs.all("images"), *inputs.get("derived", [])], ordered)
             requests = [_request(row, key, prompts[row["trial_id"]], pngs) for key, row in ordered]

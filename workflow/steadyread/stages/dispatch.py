@@ -26,6 +26,7 @@ from ..identity.digests import digest_json
 from .job import Files
 from .receipts import (
     RECEIPT_VERSION,
+    claimed_digest,
     distribution_versions,
     git_state,
     hardware,
@@ -83,6 +84,7 @@ def run_stage(
     started = datetime.now(UTC)
     named_inputs = Files(inputs)
     recorded_inputs = describe_inputs(named_inputs, root)
+    _check_against_receipts(recorded_inputs, root)
     code = spec.code_digest()
     finals = {key: Path(value) for key, value in outputs.items()}
     temporaries = {key: path.parent / f".{path.name}.{os.getpid()}.part{path.suffix}" for key, path in finals.items()}
@@ -145,6 +147,23 @@ def describe_inputs(inputs: Files, root: Path) -> list[dict[str, Any]]:
         for key in sorted(inputs)
         for path in inputs.all(key)
     ]
+
+
+def _check_against_receipts(inputs: Sequence[Mapping[str, Any]], root: Path) -> None:
+    """An input that is no longer what its receipt says was changed by hand: nothing is built on it.
+
+    Raises
+    ------
+    StudyError
+        Naming the input and what to do.
+    """
+    for item in inputs:
+        claimed = None if item["path"] is None else claimed_digest(root / item["path"], root)
+        if claimed is not None and claimed != item["digest"]:
+            raise StudyError(
+                f"input {item['path']} is not what its receipt says (digest {item['digest']}, receipt {claimed}): it "
+                "was changed after it was made. Remove it, and the workflow makes it again"
+            )
 
 
 def _call(

@@ -14,7 +14,6 @@ from ..contracts.problems import StudyError
 from .registry import STAGES, code_digest
 from .settings import local_of, settings_of
 
-PHANTOM_TABLE = "results/phantom_cohort/cohort.tsv"
 LOCAL = "steadyread_local"
 
 
@@ -92,7 +91,8 @@ class Plan:
         del wildcards
         path = table_path(self.study, self.root)
         if path is None:
-            return PHANTOM_TABLE
+            # A folder a seed: another study's phantom is another cohort.
+            return f"results/phantom_cohort/{self.study.seed}/cohort.tsv"
         return os.path.relpath(path, self.root) if path.is_relative_to(self.root) else str(path)
 
     def prompt(self, wildcards: Any) -> str:
@@ -109,6 +109,20 @@ class Plan:
         if isinstance(source, FolderSource):
             return [f"results/models/{model_id}/listing.json"]
         return []
+
+    def model_files(self, wildcards: Any) -> list[str]:
+        """The files of a model's folder that decide its answers: a changed one lists the model anew."""
+        model_id = _mapping(wildcards)["model"]
+        folder = Path(local_of("list_snapshot", self.study, self.models)[model_id])
+        patterns = ("*.safetensors", "*.json", "*.jinja")
+        return sorted(str(path) for pattern in patterns for path in folder.glob(pattern))
+
+    def announce(self) -> str:
+        """What a finished run says."""
+        page = self.root / self.reports / "summary.html"
+        if not page.is_file():
+            return f"steadyread: done; results in {self.results}"
+        return f"steadyread: done; open {self.reports}/summary.html"
 
     def resource(self, name: str) -> Callable[[Any], int]:
         """A resource of a model's job, from models.yaml."""

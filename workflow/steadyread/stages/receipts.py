@@ -131,6 +131,18 @@ def read_receipt(path: Path | str) -> dict[str, Any]:
     return receipt
 
 
+def claimed_digest(path: Path, root: Path) -> str | None:
+    """The digest that a file's receipt claims for it; None where it has no receipt."""
+    beside = receipt_path(path)
+    if not beside.is_file():
+        return None
+    name = relative_name(path, root)
+    for output in read_receipt(beside)["outputs"]:
+        if output["path"] == name:
+            return str(output["digest"])
+    return None
+
+
 def receipt_digest(path: Path) -> str | None:
     """Digest of what an input's receipt claims (not of times, hosts or commits), if it has one."""
     beside = receipt_path(path)

@@ -110,7 +110,7 @@ _STAGES = (
     Stage(
         "main_table",
         "steadyread.reporting.main_table",
-        ("report.title", "report.readout", "cohort.synthetic", "statistics.confidence"),
+        ("report.title", "report.note", "report.readout", "cohort.synthetic", "statistics.confidence"),
     ),
     Stage(
         "flips_figure",
@@ -120,12 +120,14 @@ _STAGES = (
         FIGURES,
     ),
     Stage("flow_diagram", "steadyread.reporting.flow_diagram", ("report.readout", "report.dpi"), (), FIGURES),
+    Stage("exclusions_table", "steadyread.reporting.exclusions_table"),
     Stage("contact_sheet", "steadyread.reporting.contact_sheet", ("report.contact_sheet_cases", "seed"), (), FIGURES),
     Stage(
         "summary",
         "steadyread.reporting.summary",
         (
             "report.title",
+            "report.note",
             "report.readout",
             "cohort.synthetic",
             "cohort.labels",

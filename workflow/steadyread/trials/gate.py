@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -16,6 +17,7 @@ from ..contracts.tables import CASES, EXCLUSIONS, TRIALS
 from ..identity.digests import canonical_json
 from ..stages.job import Files
 
+_LOG = logging.getLogger("steadyread.trials")
 GATE_VERSION = 1
 
 
@@ -57,6 +59,9 @@ def check_cohort(inputs: Files, outputs: Files, settings: CheckCohortSettings, w
     reasons = Counter((row["stage"], row["arm"] or "", row["reason"]) for row in excluded)
     if len(patients) < settings.cohort.min_patients:
         raise StudyError(_too_few(len(cases), len(usable), len(patients), settings.cohort.min_patients, reasons))
+    _LOG.info("%d of %d cases are usable, of %d patients", len(usable), len(cases), len(patients))
+    for (stage, arm, reason), count in sorted(reasons.items()):
+        _LOG.warning("%d case(s) left out of %s: %s (%s)", count, arm or "every arm", reason, stage)
     gate: dict[str, Any] = {
         "gate_version": GATE_VERSION,
         "cases": len(cases),
