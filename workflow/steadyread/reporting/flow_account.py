@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..contracts.enums import Readout
-from .format import text_list
-from .names import READOUTS, arm_name, arm_rank, reason_name
+from .format import counted, text_list
+from .names import READOUTS, arm_name, arm_rank, reason_name, stage_name
 
 Row = Mapping[str, Any]
 
@@ -83,9 +83,9 @@ def _account(rows: Sequence[Row]) -> tuple[int, tuple[tuple[str, str, int], ...]
 
 
 def reasons_text(reasons: Sequence[tuple[str, str, int]], errors: int = 0) -> list[str]:
-    """Lines such as "2 no lesion (compose_trials)"."""
-    lines = [f"{count} {reason_name(reason)} ({stage})" for stage, reason, count in reasons]
-    return lines + ([f"{errors} error{'' if errors == 1 else 's'} of the machine"] if errors else [])
+    """Lines such as "2 no lesion (composing trials)"."""
+    lines = [f"{count} {reason_name(reason)} ({stage_name(stage)})" for stage, reason, count in reasons]
+    return lines + ([f"{counted(errors, 'error')} of the machine"] if errors else [])
 
 
 def differences(flows: Sequence[Flow]) -> list[str]:
@@ -112,10 +112,11 @@ def flow_caption(flows: Sequence[Flow], readout: Readout) -> str:
     if not flows:
         return "There is no account of cases to draw."
     first = flows[0]
-    whom = f"{len(first.models)} model{'' if len(first.models) == 1 else 's'} ({', '.join(first.models)})"
+    whom = f"{counted(len(first.models), 'model')} ({', '.join(first.models)})"
+    left = "was" if first.eligible == 1 else "were"
     text = (
-        f"Account of the {first.cases_in} cases, read from {READOUTS[readout]}: {first.eligible} were left after "
-        f"exclusions from every arm. Holds for {whom}."
+        f"Account of {counted(first.cases_in, 'case')}, read from {READOUTS[readout]}: {first.eligible} {left} left "
+        f"after exclusions from every arm. Holds for {whom}."
     )
     return " ".join([text, *differences(flows)])
 

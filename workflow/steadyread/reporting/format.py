@@ -54,15 +54,27 @@ def interval_text(row: Row) -> str:
     return f"[{percent(row['low'], signed)}, {percent(row['high'], signed)}]"
 
 
+def not_asked_twice(row: Row) -> bool:
+    """Whether noise is undefined because no request was asked twice, and no error took a draw away."""
+    return (
+        Metric(row["metric"]) in (Metric.D_SAME, Metric.DELTA)
+        and row["estimate_status"] == EstimateStatus.UNDEFINED
+        and row["n_error"] == 0
+        and (row["reason"] or "").startswith("no request was asked twice")
+    )
+
+
 def status_text(row: Row) -> str:
     """What keeps the estimate from being read as it stands, with the bounds of an incomplete one."""
     status = EstimateStatus(row["estimate_status"])
     words = STATUSES[status]
+    if not_asked_twice(row):
+        return "not asked twice"
     if status is EstimateStatus.OK and not has_interval(row):
         return "no interval"
     if status is EstimateStatus.INCOMPLETE:
         words += "" if has_interval(row) else ", no interval"
-        words += f", {row['n_error']} error{'' if row['n_error'] == 1 else 's'}"
+        words += f", {counted(row['n_error'], 'error')}"
         if row["bound_low"] is not None and row["bound_high"] is not None:
             signed = is_difference(row)
             words += f", bounds {percent(row['bound_low'], signed)} to {percent(row['bound_high'], signed)}"
@@ -94,19 +106,31 @@ def probability(p: float | None) -> str:
     return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def contrast_extras(row: Row | None) -> list[str]:
-    """The further columns of a contrast: p (Holm) and the detectable difference in points.
+def detectable(difference: float | None) -> str:
+    """A detectable difference in points; shares cannot differ by more than 100.
 
-    A detectable difference of 0 comes from pairs that never differ: it says nothing and is left out.
+    One of 0 comes from pairs that never differ: it says nothing and is left out.
     """
+    if not difference:
+        return ""
+    return "> 100" if difference >= 1 else percent(difference)
+
+
+def contrast_extras(row: Row | None) -> list[str]:
+    """The further columns of a contrast: p (Holm) and the detectable difference in points."""
     if row is None:
         return ["", ""]
-    return [probability(row["p_holm"]), percent(row["mde"]) if row["mde"] else ""]
+    return [probability(row["p_holm"]), detectable(row["mde"])]
 
 
 def confidence_text(confidence: float | None) -> str:
     """The name of the interval: "95 % interval"."""
     return "interval" if confidence is None else f"{100 * confidence:g} % interval"
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 case, 2 cases."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def text_list(words: list[str]) -> str:

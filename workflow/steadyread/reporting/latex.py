@@ -23,6 +23,7 @@ _ESCAPES = str.maketrans(
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
+        ">": r"\textgreater{}",
         "[": "{[}",
         "]": "{]}",
         "−": "$-$",
@@ -30,6 +31,7 @@ _ESCAPES = str.maketrans(
         "Δ": r"$\Delta$",
         "×": r"$\times$",
         "·": r"$\cdot$",
+        "…": r"\ldots{}",
         "½": r"$\tfrac{1}{2}$",
     }
 )
@@ -40,9 +42,11 @@ def latex_escape(text: str) -> str:
     return text.translate(_ESCAPES)
 
 
-def latex_document(title: str, panels: list[Panel], notes: list[str]) -> str:
-    """All panels and notes, ready for \\input."""
+def latex_document(title: str, panels: list[Panel], notes: list[str], banner: str | None = None) -> str:
+    """All panels and notes, ready for \\input; the banner stands above everything."""
     parts = [r"% needs \usepackage{booktabs,longtable,array}", r"\begingroup\scriptsize\setlength{\tabcolsep}{3pt}"]
+    if banner:
+        parts.append(rf"\noindent\textbf{{{latex_escape(banner)}}}\par")
     for number, panel in enumerate(panels):
         letter = chr(ord("A") + number)
         parts.append(rf"\noindent\textbf{{{letter}. {latex_escape(f'{title}: {panel.title}')}}}\par")

@@ -15,18 +15,22 @@ Row = Mapping[str, Any]
 
 
 class Book:
-    """The estimates of a study over the whole cohort (stratum "all"), in a fixed order."""
+    """The estimates of a study over the whole cohort (stratum "all"), in a fixed order.
 
-    def __init__(self, rows: Iterable[Row]) -> None:
+    Models named in `last` (readers with known answers) come behind the others wherever models are listed.
+    """
+
+    def __init__(self, rows: Iterable[Row], last: Iterable[str] = ()) -> None:
+        self._last = frozenset(last)
         self.all_rows: list[Row] = list(rows)
         self.rows: list[Row] = [
             row for row in self.all_rows if row["stratum"] == "all" and row["reference_model"] is None
         ]
 
     @classmethod
-    def read(cls, path: Path) -> Book:
+    def read(cls, path: Path, last: Iterable[str] = ()) -> Book:
         """The estimates of a file, checked against their contract."""
-        return cls(read_rows(path, ESTIMATES))
+        return cls(read_rows(path, ESTIMATES), last)
 
     @property
     def studies(self) -> list[str]:
@@ -35,8 +39,12 @@ class Book:
 
     @property
     def models(self) -> list[str]:
-        """Model ids, sorted."""
-        return sorted({row["model"] for row in self.rows})
+        """Model ids, sorted; those to come last behind the others."""
+        return self.ordered({row["model"] for row in self.rows})
+
+    def ordered(self, models: Iterable[str]) -> list[str]:
+        """Distinct model ids in the order in which models are listed."""
+        return sorted(set(models), key=lambda model: (model in self._last, model))
 
     def readouts(self, first: Readout) -> list[str]:
         """Readouts that occur, the one to show first ahead."""

@@ -74,8 +74,23 @@ MARKS: dict[str, str] = {
 DIFFERENCES = frozenset({Metric.ACCURACY_DIFFERENCE, Metric.OVERCOMMITMENT_DIFFERENCE, Metric.DELTA})
 """Metrics that are differences of shares: printed in percentage points, with a sign."""
 
+STAGES: dict[str, str] = {
+    "register_cohort": "registering the case",
+    "slice_volumes": "reading the volume",
+    "mark_lesions": "marking lesions",
+    "compose_trials": "composing trials",
+    "infer": "asking the model",
+}
+"""Stages that leave cases out, in the order of the data's way, in words."""
+
 SYNTHETIC = "Synthetic images: they were made, not acquired. No number here says anything about patients."
 """The banner of a study whose images were made (PROTOCOLS 0.11)."""
+
+
+LESION_MEANS = (
+    "Lesion means what was annotated; what reaches beyond the annotation (oedema, an unmarked lesion) stays."
+)
+"""The limit of every study that takes lesion slices away."""
 
 
 def arm_name(arm: str) -> str:
@@ -96,6 +111,16 @@ def in_order(arms: Iterable[str]) -> list[str]:
 def reason_name(reason: str) -> str:
     """An exclusion reason in words."""
     return Reason(reason).value.replace("_", " ")
+
+
+def stage_name(stage: str) -> str:
+    """A stage in words; one that nobody named in its own words, without underscores."""
+    return STAGES.get(stage, stage.replace("_", " "))
+
+
+def stage_rank(stage: str) -> int:
+    """The place of a stage on the data's way; an unknown one comes last."""
+    return list(STAGES).index(stage) if stage in STAGES else len(STAGES)
 
 
 def contrast_name(metric: str, arm: str | None, reference_arm: str | None) -> str:
