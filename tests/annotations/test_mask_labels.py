@@ -70,3 +70,9 @@ def test_an_image_is_no_mask() -> None:
     values = np.arange(1000, dtype=np.int16).reshape(10, 10, 10)
     assert "1000 different values" in refused(values)
     assert lesion_voxels(values, frozenset({7}), TOLERANCE).sum() == 1
+
+
+def test_a_mask_whose_only_labels_are_negative_is_no_absent_lesion() -> None:
+    with pytest.raises(CaseProblem, match="-1, 0"):
+        lesion_voxels(np.array([0, -1, -1], np.int16), None, 0.01)
+    assert lesion_voxels(np.array([0, -1], np.int16), frozenset({-1}), 0.01).tolist() == [False, True]

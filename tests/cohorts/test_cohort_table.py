@@ -65,6 +65,12 @@ def test_a_spreadsheets_byte_order_mark_line_ends_and_quotes_do_no_harm(read: Re
     assert row.texts["report"] == 'two\nlines, "quoted"'
 
 
+@pytest.mark.parametrize("column", ["text_report", "site"])
+def test_a_quotation_mark_that_swallows_rows_is_refused(read: Reader, column: str) -> None:
+    message = refusal(read, f'case_id|patient_id|volume|{column}\na|p|v|"x\nb|p|v|says ok"\nc|p|v|y\n')
+    assert "quotation mark" in message and "row 3" in message
+
+
 def test_a_misspelled_column_is_named_with_what_is_allowed(read: Reader) -> None:
     message = refusal(read, "case_id|patient_id|volume|anotation\na|p|v|m\n")
     assert "'anotation'" in message and "did you mean 'annotation'" in message and "lesion_labels" in message

@@ -142,6 +142,16 @@ def test_paths_that_leave_the_root_are_refused_unless_allowed(register: Register
     assert found["exclusions"] == []
 
 
+def test_what_the_file_system_cannot_follow_is_a_missing_file(register: Register, root: Path) -> None:
+    (root / "circle").symlink_to(root / "circle")
+    found = register([case("a") | {"volume": "circle"}, case("b") | {"volume": "x" * 5000}, case("c")])
+    assert {(row["case_id"], row["reason"]) for row in found["exclusions"]} == {
+        ("a", "missing_file"),
+        ("b", "missing_file"),
+    }
+    assert all(str(root) not in row["detail"] for row in found["exclusions"])
+
+
 def test_paths_may_be_absolute_or_turn_back_within_the_root(register: Register, root: Path) -> None:
     (root / "sub").mkdir()
     found = register([case("a") | {"volume": str(root / "a.nii.gz")}, case("b") | {"volume": "sub/../b.nii.gz"}])

@@ -100,3 +100,23 @@ def test_without_the_variable_the_store_is_in_the_users_cache(tmp_path, monkeypa
     monkeypatch.delenv("STEADYREAD_STORE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert store_root() == tmp_path / "steadyread"
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("-inf"), float("inf")])
+def test_numbers_that_json_lacks_come_back_and_block_nobody(tmp_path, value):
+    odd = Answer("A", FinishReason.STOP, 3, None, (value, -0.1, 0.0), 0.25, 12, 1, (64, 64))
+    with Journal(tmp_path, "w") as journal:
+        journal.append([("k", odd)])
+    ((_, found),) = read_answers(tmp_path)
+    assert repr(found) == repr(odd)
+
+
+def test_a_store_that_cannot_be_written_says_so(tmp_path):
+    (tmp_path / "file").write_text("")
+    with Journal(tmp_path / "file" / "requests") as journal, pytest.raises(StudyError, match="STEADYREAD_STORE"):
+        journal.append([("k", ANSWER)])
+
+
+def test_a_folder_named_like_a_journal_file_harms_nobody(tmp_path):
+    (tmp_path / "x.jsonl").mkdir()
+    assert list(read_answers(tmp_path)) == []

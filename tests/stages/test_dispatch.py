@@ -12,8 +12,9 @@ from steadyread.config.base import Section
 from steadyread.config.loading import load_study
 from steadyread.config.words import OnBadCase
 from steadyread.contracts.enums import ArmName, Reason
+from steadyread.contracts.files import write_table
 from steadyread.contracts.problems import CaseProblem, StudyError
-from steadyread.contracts.tables import EXCLUSIONS
+from steadyread.contracts.tables import EXCLUSIONS, IMAGES
 from steadyread.identity import code
 from steadyread.stages import dispatch, receipts, registry, settings
 from steadyread.stages.job import ExclusionLog, Files, shard_of
@@ -271,3 +272,52 @@ def test_what_snakemake_leaves_in_a_folder_is_no_part_of_it(tmp_path):
     assert receipts.output_digest(tmp_path) == before
     (tmp_path / "b").touch()
     assert receipts.output_digest(tmp_path) != before
+
+
+FORGERIES = {
+    "entry": "steadyread.contracts.problems:other",
+    "settings_digest": "0" * 32,
+    "stage_key": "0" * 32,
+    "code": "0" * 32,
+    "distributions": {"numpy": "0"},
+}
+
+
+@pytest.mark.parametrize("field", FORGERIES)
+def test_a_replay_notices_a_forged_receipt(workspace, tmp_path_factory, field):
+    root, run = workspace
+    run()
+    path = root / "out" / "t.txt.receipt.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), field: FORGERIES[field]}))
+    assert not replay_receipt(path, tmp_path_factory.mktemp("s"), root).holds
+
+
+def test_a_replay_notices_that_an_inputs_receipt_was_forged(workspace, tmp_path_factory):
+    root, run = workspace
+    run()
+    first = root / "out" / "t.txt"
+    dispatch.run_stage("copy_text", {"source": first}, {"target": root / "u"}, {"times": 1}, {}, root=root)
+    assert replay_receipt(root / "u.receipt.json", tmp_path_factory.mktemp("s"), root).holds
+    beside = receipts.receipt_path(first)
+    beside.write_text(json.dumps({**json.loads(beside.read_text()), "code": "0" * 32}))
+    found = replay_receipt(root / "u.receipt.json", tmp_path_factory.mktemp("s"), root)
+    assert not found.holds
+    assert "out/t.txt" in found.faults[0]
+
+
+def test_bytes_that_a_logical_digest_leaves_out_are_watched_too(workspace, tmp_path_factory):
+    """The pictures in an image table are identified by another column."""
+    root, _ = workspace
+    row = dict.fromkeys(IMAGES.schema.names)
+    row |= {"image_id": "0" * 32, "transform": "none", "parameters": "{}", "severity": 0, "width": 1, "height": 1}
+    table = root / "images.parquet"
+    write_table(table, IMAGES, [{**row, "png": b"one"}])
+    output = {"name": "images", "path": "images.parquet", "digest": receipts.output_digest(table)}
+    claim = {"receipt_version": 1, "outputs": [{**output, "sha256": receipts.file_sha256(table)}]}
+    claim |= {"entry": "e", "settings": {}, "code": "c", "inputs": []}
+    receipts.receipt_path(table).write_text(json.dumps(claim))
+    run = {"inputs": {"source": table}, "outputs": {"target": root / "u"}, "settings": {"times": 1}, "wildcards": {}}
+    write_table(table, IMAGES, [{**row, "png": b"two"}])
+    assert receipts.output_digest(table) == output["digest"]
+    with pytest.raises(StudyError, match="changed after it was made"):
+        dispatch.run_stage("copy_text", **run, root=root)

@@ -87,6 +87,12 @@ def lesion_voxels(values: NDArray[Any], lesion_labels: frozenset[int] | None, to
                 f"the mask holds {present.size} different values, expected at most {_MOST_LABELS} labels: it seems to "
                 "be an image. Name the labels that are lesion in the column lesion_labels if it is a mask",
             )
+        if present.size and present[0] < 0 and present[-1] <= 0:
+            raise CaseProblem(
+                Reason.ANNOTATION_LABELS,
+                f"the mask holds the labels {_listed(present)}; none above 0, and whether those below are lesion is "
+                "not said. Name the labels that are lesion in the column lesion_labels",
+            )
         return np.asarray(labels > 0)
     if (present != 0).any() and not np.isin(present, list(lesion_labels)).any():
         raise CaseProblem(

@@ -55,6 +55,8 @@ def replay(
         raise fail(error) from error
     for note in found.notes:
         typer.echo(f"note: {note}")
+    for fault in found.faults:
+        typer.echo(f"FAULT: {fault}")
     for output in found.outputs:
         typer.echo(f"{output.path}: {_verdict(output.identical, output.untouched)}")
     raise typer.Exit(0 if found.holds else 1)

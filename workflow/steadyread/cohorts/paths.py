@@ -6,6 +6,9 @@ from pathlib import Path
 
 from ..contracts.problems import StudyError
 
+_NO_PATH = (OSError, RuntimeError, ValueError)
+"""What the file system says of links that go in circles, names that are too long, NUL bytes."""
+
 
 def data_root(local_root: str | None, table: Path) -> Path:
     """The folder that paths in the table are relative to: `cohort.data_root`, else the table's own.
@@ -33,10 +36,17 @@ def locate(written: str, root: Path) -> Path:
 def leaves_root(path: Path, root: Path) -> bool:
     """Whether a path, or for a folder any file in it, lies outside the root once links are followed."""
     inside = root.resolve()
-    links = [item for item in path.rglob("*") if item.is_symlink()] if path.is_dir() else []
-    return any(not target.resolve().is_relative_to(inside) for target in [path, *links])
+    try:
+        links = [item for item in path.rglob("*") if item.is_symlink()] if path.is_dir() else []
+        return any(not target.resolve().is_relative_to(inside) for target in [path, *links])
+    except _NO_PATH:
+        # It leads nowhere, so not out of the root either; `is_there` says that it is missing.
+        return False
 
 
 def is_there(path: Path) -> bool:
     """Whether a path is a file, or a folder that holds at least one file."""
-    return path.is_file() or (path.is_dir() and any(item.is_file() for item in path.rglob("*")))
+    try:
+        return path.is_file() or (path.is_dir() and any(item.is_file() for item in path.rglob("*")))
+    except _NO_PATH:
+        return False

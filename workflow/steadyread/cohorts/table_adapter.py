@@ -142,6 +142,12 @@ def _read_lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
         ) from error
     _check_header(header)
     lines = [(row, values) for row, values in lines if any(values)]
+    broken = [row for row, values in lines if _goes_over_rows(dict(zip(header, values, strict=False)))]
+    if broken:
+        raise StudyError(
+            f"cohort table: a cell that ends at {rows_text(broken)} goes over several lines: a quotation mark was opened "
+            "and closed further down, and the rows between are lost. Remove the quotation marks"
+        )
     uneven = [row for row, values in lines if len(values) != len(header)]
     if uneven:
         raise StudyError(
@@ -173,6 +179,12 @@ def _check_header(header: Sequence[str]) -> None:
         )
     if missing:
         raise StudyError(f"cohort table lacks the columns {missing}; required: {list(REQUIRED)}")
+
+
+def _goes_over_rows(cell: Mapping[str, str]) -> bool:
+    """Whether a cell swallowed rows: lines belong into texts alone, and a tab parts cells anywhere."""
+    several = {name: value for name, value in cell.items() if "\n" in value or "\r" in value}
+    return any("\t" in value or not name.startswith(TEXT) for name, value in several.items())
 
 
 def _is_known(name: str) -> bool:

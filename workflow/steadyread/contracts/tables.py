@@ -298,6 +298,7 @@ RESPONSES = Table(
         one_of("finish_reason", enums.FinishReason),
         matches("request_key", DIGEST, "a digest"),
         within("mass_outside_options", -1e-6, 1 + 1e-6),
+        within("option_logprobs", high=1e-6),
         holds(
             "an error text exactly where finish_reason is error",
             lambda row: (row["error"] is not None) == (row["finish_reason"] == "error"),

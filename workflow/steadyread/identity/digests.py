@@ -64,6 +64,17 @@ def canonical(value: Any) -> Any:
     raise TypeError(f"no canonical form for {type(value).__name__}: pass plain values")
 
 
+def restored(value: Any) -> Any:
+    """Undo what `canonical` does to floats that JSON lacks: {"float": "nan"} is NaN again."""
+    if isinstance(value, Mapping):
+        if set(value) == {"float"} and isinstance(value["float"], str):
+            return float(value["float"])
+        return {key: restored(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [restored(item) for item in value]
+    return value
+
+
 def canonical_json(value: Any) -> bytes:
     """The one JSON text of a value: sorted keys, no spaces, UTF-8."""
     return json.dumps(

@@ -22,7 +22,7 @@ from platformdirs import user_cache_path
 
 from ..contracts.enums import FinishReason
 from ..contracts.problems import StudyError
-from ..identity.digests import canonical_json, digest_bytes
+from ..identity.digests import canonical_json, digest_bytes, restored
 from .backend import Answer
 
 _LOG = logging.getLogger("steadyread.inference")
@@ -92,7 +92,7 @@ class Journal:
 def read_answers(folder: Path) -> Iterator[tuple[str, Answer]]:
     """All whole and undamaged answers of a model, file by file."""
     damaged = 0
-    for path in sorted(folder.glob("*.jsonl")):
+    for path in sorted(item for item in folder.glob("*.jsonl") if item.is_file()):
         content = path.read_bytes()
         # What stands after the last line end was being written when its writer died.
         for line in content[: content.rfind(b"\n") + 1].splitlines():
@@ -120,14 +120,20 @@ def _parsed(line: bytes) -> tuple[str, Answer] | None:
         check = record.pop("check")
         if record["v"] != _VERSION or check != _check(record):
             return None
-        return str(record["key"]), Answer.from_plain(record["answer"])
+        return str(record["key"]), Answer.from_plain(restored(record["answer"]))
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
 def _open_locked(path: Path) -> IO[bytes]:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    stream = open(path, "a+b")  # noqa: SIM115 - kept open: it holds the lock
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        stream = open(path, "a+b")  # noqa: SIM115 - kept open: it holds the lock
+    except OSError as error:
+        raise StudyError(
+            f"the journal of answers cannot be written ({error.strerror}): set STEADYREAD_STORE to a folder that you "
+            "can write"
+        ) from error
     try:
         fcntl.flock(stream.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

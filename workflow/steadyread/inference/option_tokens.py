@@ -46,7 +46,7 @@ def option_tokens(tokenizer: Any, symbols: Sequence[str]) -> list[list[int]]:
     return found
 
 
-def option_logprobs(logits: Any, tokens: Sequence[Sequence[int]]) -> tuple[tuple[float, ...], float]:
+def option_logprobs(logits: Any, tokens: Sequence[Sequence[int]]) -> tuple[tuple[float, ...] | None, float | None]:
     """Log-probabilities of the options from the logits of the first answer token.
 
     Parameters
@@ -60,12 +60,15 @@ def option_logprobs(logits: Any, tokens: Sequence[Sequence[int]]) -> tuple[tuple
     -------
     tuple
         Natural logarithms of P(option) renormalised over the options, in order, and the
-        probability that falls on no option.
+        probability that falls on no option. Both None where the numbers overflowed (NaN): they say
+        nothing then, and least of all that no mass lies outside.
     """
     import torch
 
     logp = torch.log_softmax(logits.to(torch.float64), dim=-1)
     per_option = torch.stack([torch.logsumexp(logp[list(ids)], dim=0) for ids in tokens])
     inside = torch.logsumexp(per_option, dim=0)
+    if not bool(torch.isfinite(inside)):
+        return None, None
     outside = min(1.0, max(0.0, -math.expm1(min(0.0, float(inside)))))
     return tuple(float(value) + 0.0 for value in per_option - inside), outside

@@ -21,10 +21,28 @@ from .asked import AskedModel
 WEIGHTS = ("*.safetensors",)
 """Weights are read from safetensors alone: nothing in a snapshot is ever executed or unpickled."""
 
-PROCESSING = ("*.json", "*.jinja", "*.txt", "tokenizer.model", "*.spm")
-"""Everything else that decides how a request becomes numbers: configuration, tokenizer, template."""
+PROCESSING = ("*.json", "*.jinja", "*.txt", "*.model", "*.spm", "*.tiktoken")
+"""What is fetched besides: configuration, tokenizer, template."""
 
-REFUSED = ("*.py", "*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl", "*.pickle", "*.h5", "*.msgpack")
+DOCUMENTS = (".md", ".png", ".jpg", ".jpeg", ".svg", ".pdf")
+"""Files that decide nothing. Every other file of a snapshot is part of its identity."""
+
+REFUSED = (
+    ".py",
+    ".pyc",
+    ".so",
+    ".dll",
+    ".bin",
+    ".pt",
+    ".pth",
+    ".ckpt",
+    ".pkl",
+    ".pickle",
+    ".npy",
+    ".npz",
+    ".h5",
+    ".msgpack",
+)
 """Code, and weights in formats that can hold code."""
 
 
@@ -98,7 +116,7 @@ def check_safe(folder: Path, what: str) -> None:
     StudyError
         Naming the files.
     """
-    unsafe = sorted({path.name for pattern in REFUSED for path in folder.rglob(pattern)})
+    unsafe = sorted({path.name for path in folder.rglob("*") if path.suffix.lower() in REFUSED})
     if unsafe:
         raise StudyError(
             f"{what} holds {unsafe[:5]}: code or weights in a format that can hold code. Only safetensors "
@@ -135,14 +153,20 @@ def describe_snapshot(
     """
     check_safe(folder, what)
     files = []
-    for role, patterns, digester in (("weights", WEIGHTS, digest), ("processing", PROCESSING, digest_file)):
-        for path in sorted({path for pattern in patterns for path in folder.glob(pattern)}):
-            files.append(
-                {"name": path.name, "size": path.stat().st_size, "digest": digester(path), "role": role},
-            )
-    weights = digest_json(sorted(item["digest"] for item in files if item["role"] == "weights"))
+    for path in sorted(item for item in folder.iterdir() if item.is_file()):
+        weights = path.suffix == ".safetensors"
+        if path.suffix.lower() in DOCUMENTS or path.name.startswith(("LICENSE", ".")):
+            continue
+        role, digester = ("weights", digest) if weights else ("processing", digest_file)
+        files.append({"name": path.name, "size": path.stat().st_size, "digest": digester(path), "role": role})
+    weights_digest = digest_json(sorted(item["digest"] for item in files if item["role"] == "weights"))
     processing = digest_json(sorted([item["name"], item["digest"]] for item in files if item["role"] == "processing"))
-    return {"files": files, "revision": weights, "weights_digest": weights, "processing_digest": processing}
+    return {
+        "files": files,
+        "revision": weights_digest,
+        "weights_digest": weights_digest,
+        "processing_digest": processing,
+    }
 
 
 def write_listing(path: Path, model_id: str, listing: Mapping[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import platform
@@ -76,20 +77,38 @@ def relative_name(path: Path, root: Path) -> str | None:
         return None
 
 
-def stage_key(
-    spec: Stage, code: str, settings: Mapping[str, Any], inputs: list[dict[str, Any]], wildcards: Mapping[str, str]
-) -> str:
+def stage_key(receipt: Mapping[str, Any]) -> str:
     """The identity of a stage's work: entry, code, settings, inputs, wildcards, distributions."""
     return digest_json(
         {
-            "entry": spec.entry,
-            "code": code,
-            "settings": settings,
-            "wildcards": {key: value for key, value in wildcards.items() if key != "study"},
-            "inputs": [[item["name"], item["digest"]] for item in inputs],
-            "distributions": distribution_versions(spec.distributions),
+            "entry": receipt["entry"],
+            "code": receipt["code"],
+            "settings": receipt["settings"],
+            "wildcards": {key: value for key, value in receipt["wildcards"].items() if key != "study"},
+            "inputs": [[item["name"], item["digest"]] for item in receipt["inputs"]],
+            "distributions": receipt["distributions"],
         }
     )
+
+
+def inconsistencies(receipt: Mapping[str, Any], spec: Stage) -> list[str]:
+    """What does not fit together within a receipt: it was changed after it was written."""
+    found = []
+    if receipt["entry"] != spec.entry:
+        found.append(f"its entry is {receipt['entry']!r}, the stage's is {spec.entry!r}")
+    if receipt["settings_digest"] != digest_json(receipt["settings"]):
+        found.append("its settings_digest is not that of its settings")
+    if receipt["stage_key"] != stage_key(receipt):
+        found.append("its stage_key is not that of its code, settings, inputs and distributions")
+    return found
+
+
+def file_sha256(path: Path) -> str | None:
+    """SHA-256 of a file's bytes; None for a folder."""
+    if path.is_dir():
+        return None
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def hardware() -> dict[str, Any]:
@@ -131,15 +150,16 @@ def read_receipt(path: Path | str) -> dict[str, Any]:
     return receipt
 
 
-def claimed_digest(path: Path, root: Path) -> str | None:
-    """The digest that a file's receipt claims for it; None where it has no receipt."""
+def claimed_output(path: Path, root: Path) -> dict[str, Any] | None:
+    """What a file's receipt claims of it: digest, sha256; None where it has no receipt."""
     beside = receipt_path(path)
     if not beside.is_file():
         return None
     name = relative_name(path, root)
     for output in read_receipt(beside)["outputs"]:
         if output["path"] == name:
-            return str(output["digest"])
+            claimed: dict[str, Any] = output
+            return claimed
     return None
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..contracts.problems import StudyError
 from .dispatch import run_stage
-from .receipts import output_digest, read_receipt
+from .receipts import file_sha256, inconsistencies, output_digest, read_receipt, receipt_digest
 from .registry import STAGES, stage
 
 
@@ -41,16 +41,17 @@ class ReplayedOutput:
 
 @dataclass(frozen=True)
 class Replay:
-    """What a replay found."""
+    """What a replay found: outputs; notes that explain a difference; faults of the receipt itself."""
 
     stage: str
     outputs: list[ReplayedOutput]
     notes: list[str]
+    faults: list[str]
 
     @property
     def holds(self) -> bool:
         """Whether every output was reproduced and lies untouched."""
-        return all(output.identical and output.untouched for output in self.outputs)
+        return not self.faults and all(output.identical and output.untouched for output in self.outputs)
 
 
 def replay_receipt(receipt_file: Path, scratch: Path, root: Path, local: Mapping[str, str] | None = None) -> Replay:
@@ -80,6 +81,8 @@ def replay_receipt(receipt_file: Path, scratch: Path, root: Path, local: Mapping
     spec = stage(receipt["stage"])
     if spec.code_digest() != receipt["code"]:
         notes.append("the code has changed since the receipt was written")
+    faults = [f"the receipt was changed: {problem}" for problem in inconsistencies(receipt, spec)]
+    faults += _broken_links(receipt, root)
     inputs = _inputs(receipt, root, local or {})
     outputs = {item["name"]: scratch / (item["path"] or item["name"]) for item in receipt["outputs"]}
     with _own_journal(scratch):
@@ -106,11 +109,20 @@ def replay_receipt(receipt_file: Path, scratch: Path, root: Path, local: Mapping
             item["path"] or item["name"],
             item["digest"],
             replayed[item["name"]],
-            _digest_now(root, item["path"]),
+            _digest_now(root, item),
         )
         for item in receipt["outputs"]
     ]
-    return Replay(receipt["stage"], compared, notes)
+    return Replay(receipt["stage"], compared, notes, faults)
+
+
+def _broken_links(receipt: Mapping[str, Any], root: Path) -> list[str]:
+    """Inputs whose receipt is no longer the one that this receipt names."""
+    return [
+        f"the receipt of input {item['path']} is not the one that this receipt names"
+        for item in receipt["inputs"]
+        if item["path"] is not None and receipt_digest(root / item["path"]) != item["receipt"]
+    ]
 
 
 def _inputs(receipt: Mapping[str, Any], root: Path, local: Mapping[str, str]) -> dict[str, str | list[str]]:
@@ -133,11 +145,15 @@ def _inputs(receipt: Mapping[str, Any], root: Path, local: Mapping[str, str]) ->
     return {name: paths[0] if len(paths) == 1 else paths for name, paths in found.items()}
 
 
-def _digest_now(root: Path, path: str | None) -> str | None:
-    if path is None or not (root / path).exists():
+def _digest_now(root: Path, output: Mapping[str, Any]) -> str | None:
+    """Logical digest of the file on disk; None where it is gone, unreadable, or its bytes are others."""
+    path = None if output["path"] is None else root / output["path"]
+    if path is None or not path.exists():
+        return None
+    if file_sha256(path) != output["sha256"]:
         return None
     try:
-        return output_digest(root / path)
+        return output_digest(path)
     except ValueError:
         return None
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
+import traceback
 import warnings
 from pathlib import Path
 from typing import Any
 
 from ..contracts.problems import StudyError
+
+_PATH = re.compile(r"""(['"])/[^'"]*\1|(?<![\w.])/\S+""")
+"""An absolute path, quoted (it may hold spaces) or bare."""
 
 
 def run_rule(snakemake: Any) -> None:
@@ -27,6 +32,7 @@ def run_rule(snakemake: Any) -> None:
         format=f"%(asctime)s {snakemake.rule}: %(message)s",
         datefmt="%H:%M:%S",
         handlers=handlers,
+        force=True,
     )
     logging.getLogger("steadyread").setLevel(logging.INFO)
     logging.captureWarnings(True)
@@ -51,9 +57,12 @@ def run_rule(snakemake: Any) -> None:
     except StudyError as error:
         logging.getLogger("steadyread").error("%s", error)
         raise SystemExit(1) from error
-    except Exception:
-        logging.getLogger("steadyread").exception("the stage failed")
-        raise
+    except Exception as error:
+        # The message of an unforeseen error may quote a path, and a path may name a patient.
+        frames = "".join(traceback.format_tb(error.__traceback__))
+        said = _PATH.sub("…", str(error))
+        logging.getLogger("steadyread").error("the stage failed: %s: %s\n%s", type(error).__name__, said, frames)
+        raise SystemExit(1) from None
 
 
 def _files(value: Any) -> str | list[str]:

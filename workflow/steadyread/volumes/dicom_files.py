@@ -206,7 +206,10 @@ def _header(path: Path) -> ImageHeader | None:
         dataset = _read(path, (*_KEYWORDS, _MOSAIC_COUNT), state.before, handle)
         position = handle.tell()
     if not has_preamble and "SOPClassUID" not in dataset and "Rows" not in dataset:
-        raise CaseProblem(Reason.UNREADABLE, "a file is neither DICOM nor any other format that is known here")
+        raise CaseProblem(
+            Reason.UNREADABLE,
+            "a file is neither DICOM nor any other format that is known here; remove it from the folder of the series",
+        )
     if str(dataset.get("SOPClassUID", "")) in NO_IMAGES:
         return None
     measured = state.length is not None and state.length != UNDEFINED_LENGTH
