@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from steadyread.contracts.files import write_table
-from steadyread.contracts.tables import CASES, ESTIMATES, FLOW, IMAGES, LESION_SLICES, SLICES
+from steadyread.contracts.tables import CASES, ESTIMATES, EXCLUSIONS, FLOW, IMAGES, LESION_SLICES, SLICES
 from steadyread.identity.digests import digest_json
 from steadyread.identity.pixels import image_digest
 
@@ -119,6 +119,17 @@ def study() -> Callable[..., Rows]:
 
 
 @pytest.fixture(scope="session")
+def exclusion() -> Callable[..., dict[str, Any]]:
+    """Makes one row of `exclusions`."""
+
+    def make(case_id: str, **given: Any) -> dict[str, Any]:
+        row = {"stage": "slice_volumes", "arm": None, "model_id": None, "reason": "unreadable", "detail": "no header"}
+        return {"case_id": case_id, **row, **given}
+
+    return make
+
+
+@pytest.fixture(scope="session")
 def flow() -> Callable[..., Rows]:
     """Makes a study's flow."""
     return flow_rows
@@ -127,7 +138,7 @@ def flow() -> Callable[..., Rows]:
 @pytest.fixture
 def put(tmp_path: Path) -> Callable[[str, Rows], Path]:
     """Writes rows under a contract and gives the file."""
-    contracts = {item.name: item for item in (ESTIMATES, FLOW, CASES, SLICES, LESION_SLICES, IMAGES)}
+    contracts = {item.name: item for item in (ESTIMATES, FLOW, EXCLUSIONS, CASES, SLICES, LESION_SLICES, IMAGES)}
 
     def write(name: str, rows: Rows) -> Path:
         path = tmp_path / f"{name}.parquet"

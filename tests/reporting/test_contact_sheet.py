@@ -15,11 +15,16 @@ from steadyread.reporting.contact_sheet import (
     BOX,
     COLUMNS,
     FRAME,
+    LABEL,
     LESION,
     TILE,
     ContactSheetSettings,
+    Strip,
     choose_cases,
     contact_sheet,
+    lesion_text,
+    refused_annotations,
+    shown_text,
     tile_origin,
 )
 from steadyread.stages.job import Files
@@ -27,8 +32,8 @@ from steadyread.stages.job import Files
 
 @pytest.fixture
 def sheet(tmp_path, put):
-    def make(tables, cases=12, seed=1):
-        inputs = {name: put(name, rows) for name, rows in tables.items()}
+    def make(tables, cases=12, seed=1, exclusions=()):
+        inputs = {name: put(name, rows) for name, rows in {**tables, "exclusions": list(exclusions)}.items()}
         outputs = {"png": tmp_path / "sheet.png", "data": tmp_path / "sheet.csv"}
         settings = ContactSheetSettings.model_validate({"report": {"contact_sheet_cases": cases}, "seed": seed})
         contact_sheet(Files(inputs), Files(outputs), settings, {})
@@ -126,3 +131,46 @@ def test_no_case_with_slices_is_still_a_sheet(sheet, imaging):
     pixels, rows, _ = sheet(tables)
     assert rows == []
     assert (pixels != 255).any()
+
+
+@pytest.mark.parametrize(
+    ("shown", "sampled", "total", "said"),
+    [
+        (12, 14, 155, "12 of the 14 slices the models saw, of 155 in the volume"),
+        (14, 14, 155, "the 14 slices the models saw, of 155 in the volume"),
+        (1, 1, 155, "the 1 slice the models saw, of 155 in the volume"),
+        (12, 14, 14, "12 of the 14 slices the models saw, the whole volume"),
+        (6, 6, 6, "all 6 slices"),
+        (1, 1, 1, "its only slice"),
+    ],
+)
+def test_the_label_says_shown_of_seen_of_all(shown, sampled, total, said):
+    assert shown_text(Strip({}, (None,) * shown, sampled, total, None)) == said
+
+
+def test_a_refused_annotation_is_not_the_same_as_none(exclusion):
+    both = ("lesion_removed", "matched_removed")
+    rows = [
+        *[exclusion("a", stage="mark_lesions", arm=arm, reason="annotation_other_space") for arm in both],
+        *[exclusion("b", stage="compose_trials", arm=arm, reason="no_annotation") for arm in both],
+        *[exclusion("c", stage="mark_lesions", arm=arm, reason="missing_file") for arm in both],
+        exclusion("d"),
+    ]
+    assert refused_annotations(rows) == {"a", "c"}
+    assert lesion_text(Strip({}, (), 5, 5, None, refused=True)) == "annotation not usable"
+    assert lesion_text(Strip({}, (), 5, 5, None)) == "not annotated"
+    assert lesion_text(Strip({}, (), 5, 5, 0)) == "0 of 5 annotated as lesion"
+
+
+def test_a_refused_annotation_changes_the_label_of_its_case_and_nothing_else(sheet, imaging, exclusion):
+    tables = imaging(cases=2, count=4)
+    tables = {**tables, "lesion_slices": [{**row, "is_lesion": None} for row in tables["lesion_slices"]]}
+    before, rows, _ = sheet(tables)
+    refusal = exclusion("case01", stage="mark_lesions", arm="lesion_removed", reason="annotation_labels")
+    after, _, _ = sheet(tables, exclusions=[refusal])
+    changed = np.argwhere((before != after).any(axis=2))
+    top = next(tile_origin(int(row["row"]), 0)[1] for row in rows if row["case_id"] == "case01")
+    assert len(changed)
+    assert changed[:, 1].max() < LABEL + 10
+    assert top <= changed[:, 0].min()
+    assert changed[:, 0].max() < top + TILE

@@ -13,7 +13,7 @@ from steadyread.contracts.enums import Readout
 from steadyread.reporting.figures import looks
 from steadyread.reporting.flips_data import flips_caption, flips_data
 from steadyread.reporting.flips_figure import FlipsFigureSettings, flips_figure
-from steadyread.reporting.flow_account import differences, flow_caption, flows_of
+from steadyread.reporting.flow_account import differences, flow_caption, flows_of, reasons_text
 from steadyread.reporting.flow_diagram import FlowDiagramSettings, flow_diagram
 from steadyread.reporting.lookup import Book
 from steadyread.reporting.names import SYNTHETIC
@@ -97,6 +97,17 @@ def test_the_floor_is_the_arms_own_where_it_was_asked_twice_else_that_of_base(es
     assert (no_image["floor"], no_image["floor_arm"]) == (0.1, "base")
 
 
+@pytest.mark.parametrize("asked_twice", [True, False])
+def test_a_floor_that_is_bases_is_named_as_such_in_legend_and_caption(drawn, estimate, asked_twice):
+    twice = {"metric": "d_same", "denominator": "pairs_of_draws"}
+    rows = [estimate(arm="reverse", reference_arm="base"), estimate(**twice, arm="base", value=0.1, low=0.0, high=0.2)]
+    rows += [estimate(**twice, arm="reverse", value=0.3, low=0.2, high=0.4)] if asked_twice else []
+    words = drawn(flips_figure, "estimates", rows, "one", flips_settings())["svg"].read_text()
+    caption = flips_caption(flips_data(Book(rows), Readout.TEXT), Readout.TEXT, False, 0.95)
+    assert ("noise floor of base: arm not asked twice" in words) != asked_twice
+    assert ("that of the base arm" in caption) != asked_twice
+
+
 def test_markers_tell_models_apart_without_colour():
     many = looks([f"m{number}" for number in range(11)])
     assert len({marker for _, marker in many.values()}) == 11
@@ -126,6 +137,8 @@ def test_models_that_differ_are_named_with_their_numbers(flow):
     accounts = flows_of(rows, Readout.TEXT)
     assert [account.models for account in accounts] == [("a", "b"), ("c",)]
     assert differences(accounts) == ["c differs: no image: 9 analysed (2 errors of the machine)."]
+    lesion = next(arm for arm in accounts[0].arms if arm.arm == "lesion_removed")
+    assert reasons_text(lesion.reasons) == ["2 no lesion (composing trials)"]
     assert "Holds for 2 models (a, b)." in flow_caption(accounts, Readout.TEXT)
 
 

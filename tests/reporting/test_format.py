@@ -15,6 +15,7 @@ from steadyread.reporting.format import (
     cell,
     confidence_text,
     contrast_extras,
+    counted,
     percent,
     probability,
     sentence_value,
@@ -68,6 +69,22 @@ def test_an_incomplete_estimate_without_interval_says_both(estimate):
 def test_a_detectable_difference_of_zero_is_left_out(estimate):
     assert contrast_extras(estimate(mde=0.0, p_holm=0.25)) == ["0.250", ""]
     assert contrast_extras(estimate(mde=0.24)) == ["", "24.0"]
+
+
+@pytest.mark.parametrize(("difference", "shown"), [(0.999, "99.9"), (1.0, "> 100"), (1.99, "> 100")])
+def test_no_difference_of_shares_above_100_points_is_printed(estimate, difference, shown):
+    assert contrast_extras(estimate(mde=difference)) == ["", shown]
+
+
+def test_noise_that_was_not_measured_is_not_undefined(estimate):
+    nothing = {"value": None, "low": None, "high": None, "n": 0, "estimate_status": "undefined", "metric": "d_same"}
+    why = "no request was asked twice under one of: reverse (see inference.repeat_share)"
+    assert cell(estimate(**nothing, reason=why)) == "– (0) not asked twice"
+    assert cell(estimate(**nothing, reason=why, n_error=2)) == "– (0) undefined"
+
+
+def test_one_is_not_many():
+    assert [counted(number, "case") for number in (0, 1, 2)] == ["0 cases", "1 case", "2 cases"]
 
 
 def test_an_ok_estimate_without_interval_says_so(estimate):

@@ -18,10 +18,10 @@ from steadyread.stages.job import Files
 NUMBER = re.compile(r"[+−]?\d+\.\d")
 
 
-def settings_for(synthetic: bool = False, readout: str = "text") -> MainTableSettings:
+def settings_for(synthetic: bool = False, readout: str = "text", note: str | None = None) -> MainTableSettings:
     return MainTableSettings.model_validate(
         {
-            "report": {"readout": readout, "title": "50 % & more_#1"},
+            "report": {"readout": readout, "title": "50 % & more_#1", "note": note},
             "cohort": {"synthetic": synthetic},
             "statistics": {"confidence": 0.95},
         }
@@ -94,6 +94,23 @@ def test_an_undefined_estimate_gives_its_reason_in_the_notes(made, estimate):
 def test_the_banner_stands_iff_the_images_are_synthetic(made, study, synthetic):
     texts = made(study(), synthetic=synthetic)
     assert all((SYNTHETIC in texts[name]) == synthetic for name in ("markdown", "latex"))
+
+
+def test_the_studys_note_stands_above_everything_as_text(made, study):
+    texts = made(study(), note="a *test* of 5 %\n\n| not a table")
+    assert texts["markdown"].splitlines()[2] == "> **a \\*test\\* of 5 % \\| not a table**"
+    assert texts["latex"].splitlines()[2] == r"\noindent\textbf{a *test* of 5 \% \textbar{} not a table}\par"
+    assert made(study(), note=" ") == made(study())
+
+
+def test_answers_that_nobody_understood_are_noted(made, estimate):
+    shares = [
+        estimate(metric="status_share", arm="base", variant=name, value=value, low=None, high=None)
+        for name, value in (("REFUSED", 0.0), ("UNPARSED", 0.75), ("TRUNCATED", 0.125), ("UNSURE", 0.1))
+    ]
+    flips = estimate(arm="reverse", reference_arm="base")
+    assert "m 12.5 (24); a flip there may be" in made([flips, *shares])["markdown"]
+    assert "may be a change between" not in made([flips, shares[0]])["markdown"]
 
 
 def test_marks_follow_each_number(made, estimate):

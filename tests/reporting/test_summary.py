@@ -8,9 +8,12 @@ from html.parser import HTMLParser
 import pytest
 
 from steadyread.contracts.enums import Readout
-from steadyread.reporting.findings import answers_of, limits_of
+from steadyread.reporting.exclusions_table import ExclusionsTableSettings, exclusions_table
+from steadyread.reporting.findings import answers_of, limits_of, overview_of
+from steadyread.reporting.format import percent
 from steadyread.reporting.lookup import Book
-from steadyread.reporting.names import SYNTHETIC
+from steadyread.reporting.names import LESION_MEANS, SYNTHETIC
+from steadyread.reporting.panels import panels_of
 from steadyread.reporting.summary import SummarySettings, summary, tied
 from steadyread.stages.job import Files
 
@@ -51,7 +54,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def page(tmp_path, put, flow):
-    def make(rows, synthetic=True, flow_rows=None, title="An audit"):
+    def make(rows, synthetic=True, flow_rows=None, title="An audit", note=None, excluded=()):
         inputs = {
             "estimates": put("estimates", rows),
             "flow": put("flow", flow() if flow_rows is None else flow_rows),
@@ -61,9 +64,13 @@ def page(tmp_path, put, flow):
         ):  # fmt: skip
             inputs[name] = tmp_path / f"{name}.{ending}"
             inputs[name].write_bytes(b"content of " + name.encode())
+        inputs["excluded"] = tmp_path / "exclusions.csv"
+        tables = {"csv": inputs["excluded"], "markdown": tmp_path / "exclusions.md"}
+        found = {"exclusions": put("exclusions", list(excluded))}
+        exclusions_table(Files(found), Files(tables), ExclusionsTableSettings(), {})
         settings = SummarySettings.model_validate(
             {
-                "report": {"title": title}, "cohort": {"synthetic": synthetic, "labels": ["GBM", "MET"]},
+                "report": {"title": title, "note": note}, "cohort": {"synthetic": synthetic, "labels": ["GBM", "MET"]},
                 "arms": {}, "slicing": {}, "statistics": {}, "models_table": MODELS,
             }
         )  # fmt: skip
@@ -132,7 +139,7 @@ def test_the_answer_gives_value_interval_and_n_of_audited_models_only(page, esti
 @pytest.mark.parametrize(
     ("low", "high", "status", "said"),
     [
-        (0.1, 0.3, "ok", "It lets go where the evidence is gone."),
+        (0.1, 0.3, "ok", "It lets go where the annotated lesion is gone."),
         (-0.1, 0.3, "ok", "The interval includes 0"),
         (-0.3, -0.1, "ok", "commits itself more"),
         (None, None, "too_few_events", "cannot be said from these cases"),
@@ -166,6 +173,95 @@ def test_limits_name_missing_labels_power_and_too_few_events(estimate):
     unknown = " ".join(limits_of(Book(rows[:1]), Readout.TEXT, synthetic=True))
     assert "No case has a known diagnosis" in unknown
     assert SYNTHETIC in unknown
+
+
+@pytest.mark.parametrize(
+    ("value", "often"),
+    [(0.25, "more often"), (0.0004, "as often"), (0.0, "as often"), (-0.0004, "as often"), (-0.25, "less often")],
+)
+def test_more_less_and_as_often_follow_the_printed_difference(estimate, value, often):
+    row = estimate(
+        model="model-a", metric="overcommitment_difference", arm="matched_removed", reference_arm="lesion_removed",
+        value=value, low=value - 0.1, high=value + 0.1,
+    )  # fmt: skip
+    (answer,) = answers_of(Book([row]), Readout.TEXT, MODELS)
+    assert f"a diagnosis {often} with" in answer.sentences[0]
+
+
+@pytest.mark.parametrize(("lost", "warned"), [(0.0, False), (0.05, False), (0.0625, True), (1.0, True)])
+def test_garbage_is_said_before_any_flip_and_stands_in_the_table(estimate, lost, warned):
+    shares = {"REFUSED": 0.0, "UNPARSED": lost, "TRUNCATED": 0.0, "UNSURE": 0.0}
+    rows = [
+        estimate(model="model-a", arm="reverse", reference_arm="base"),
+        *[
+            estimate(model="model-a", metric="status_share", arm="base", variant=name, value=value, n=80)
+            for name, value in shares.items()
+        ],
+    ]
+    (answer,) = answers_of(Book(rows), Readout.TEXT, MODELS)
+    assert ("answers that nobody understood" in answer.sentences[0]) == warned
+    titles, lines = overview_of(Book(rows), Readout.TEXT, MODELS)
+    column = titles.index("Understood on base, %")
+    assert lines[0][2][column] == f"{percent(1 - lost)} (80)"
+
+
+def test_readers_with_known_answers_come_last_in_every_table(study):
+    models = [{**MODELS[1], "id": "a-coin"}, {**MODELS[0], "id": "z-model"}]
+    book = Book(study(models=("a-coin", "z-model")), last=["a-coin"])
+    assert book.models == ["z-model", "a-coin"]
+    assert [line[0] for line in overview_of(book, Readout.TEXT, models)[1]] == ["z-model", "a-coin"]
+    assert [panels_of(book, Readout.TEXT)[0].lines[place].model for place in (0, -1)] == ["z-model", "a-coin"]
+
+
+def test_long_tables_are_folded_and_marks_explained_above_them(page, study):
+    text = page(study(readouts=("text", "logprob")))
+    section = text.split('<h2 id="table">')[1].split("</section>")[0]
+    assert section.count("<details>") == section.count("<table>") == 4
+    marks = section.split("<details>")[0]
+    assert all(f"[{mark}]" in marks for mark in "PCTO")
+
+
+def test_what_was_left_out_stands_on_the_page_up_to_fifty_rows(page, study, exclusion):
+    few = [exclusion("c1", detail="<b>no</b>"), exclusion("c2", stage="compose_trials", arm="no_image")]
+    text = page(study(), excluded=few)
+    words = Page(text).words
+    assert "c1every armunreadable: <b>no</b>\nc2no imageunreadable: no header" in words
+    assert "more in exclusions.csv" not in words
+    assert (
+        "3 more in exclusions.csv." in Page(page(study(), excluded=[exclusion(f"c{n:02d}") for n in range(53)])).words
+    )
+    assert "Nothing was left out." in Page(page(study())).words
+    assert {"href": "#left-out"} in Page(text).of("a")
+
+
+def test_the_studys_note_is_a_banner_and_text(page, study):
+    assert "&lt;i&gt;only&lt;/i&gt; a test" in page(study(), synthetic=False, note="<i>only</i> a\n test")
+
+
+def test_the_head_tells_registered_from_analysed(page, study, flow):
+    assert "12 cases registered, 11 of 12 patients analysed" in Page(page(study())).words
+    whole = [{**row, "analysed": 12, "excluded": 0, "reasons": []} for row in flow()]
+    assert "12 cases of 12 patients" in Page(page(study(), flow_rows=whole)).words
+
+
+def test_limits_say_what_lesion_means_iff_lesion_slices_are_taken_away(estimate):
+    bare, lesion = estimate(arm="reverse", reference_arm="base"), estimate(arm="lesion_removed", reference_arm="base")
+    assert LESION_MEANS not in limits_of(Book([bare]), Readout.TEXT, synthetic=False)
+    assert LESION_MEANS in limits_of(Book([bare, lesion]), Readout.TEXT, synthetic=False)
+
+
+def test_limits_name_whom_no_difference_could_have_been_found(estimate):
+    rows = [
+        estimate(
+            model=model, metric="overcommitment_difference", arm="matched_removed", reference_arm="lesion_removed",
+            mde=mde,
+        )
+        for model, mde in (("a", 0.5), ("b", 1.2))
+    ]  # fmt: skip
+    text = " ".join(limits_of(Book(rows), Readout.TEXT, synthetic=False))
+    assert "below 50.0 points" in text
+    assert "of b no difference could have been found" in text
+    assert "120" not in text
 
 
 def test_a_study_without_estimates_is_still_a_page(page):

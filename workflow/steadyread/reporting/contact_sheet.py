@@ -1,4 +1,4 @@
-"""Stage `contact_sheet`: the slices that models were shown, with lesions marked, for a person to check.
+"""Stage `contact_sheet`: the slices that models were shown, with annotated lesions marked, for a person to check.
 
 Only stored images are used: what is on the sheet is what a model saw. Display is radiological.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,19 +19,20 @@ from PIL import Image, ImageDraw, ImageFont
 from ..config.base import Section
 from ..config.report import ReportConfig
 from ..config.slicing import SubsampleRule
-from ..contracts.enums import Plane
+from ..contracts.enums import LESION_ARMS, Plane, Reason
 from ..contracts.files import read_rows, read_table
 from ..contracts.problems import StudyError
 from ..contracts.table import Table
-from ..contracts.tables import CASES, IMAGES, LESION_SLICES, SLICES
+from ..contracts.tables import CASES, EXCLUSIONS, IMAGES, LESION_SLICES, SLICES
 from ..identity.seeds import seed_of
 from ..slicing.subsample import sampled_indices
 from ..stages.job import Files
+from .format import counted
 
 TILE, COLUMNS = 144, 12
 """Side of a slice on the sheet in pixels; slices in a row at most."""
-MARGIN, GAP, CAPTION, LABEL, HEAD = 10, 6, 15, 168, 46
-FRAME = 3
+MARGIN, GAP, CAPTION, LABEL, HEAD = 10, 6, 15, 196, 46
+FRAME, LINE = 3, 18
 BACKGROUND, INK, SOFT = (255, 255, 255), (26, 26, 26), (102, 102, 102)
 LESION, BOX = (230, 120, 0), (255, 214, 10)
 """Frame of a lesion slice, outline of a lesion box."""
@@ -44,6 +46,10 @@ SIDES: dict[str | None, tuple[str, str]] = {
 """What stands at the left and at the right of a displayed slice."""
 
 DATA_COLUMNS = ("row", "column", "case_id", "label", "sequence", "plane", "index", "image_id", "is_lesion", "boxes")
+
+
+REFUSALS = frozenset(reason.value for reason in Reason if reason.value.startswith("annotation_"))
+"""Reasons that speak of an annotation."""
 
 
 class ContactSheetSettings(Section):
@@ -68,12 +74,28 @@ class Shown:
 
 @dataclass(frozen=True)
 class Strip:
-    """A row of the sheet: a case, its shown slices, how many were sampled and show the lesion."""
+    """A row of the sheet.
+
+    Attributes
+    ----------
+    case
+        The case.
+    shown
+        Its slices on the sheet.
+    sampled, total
+        Slices that the models saw; slices of the volume.
+    lesion
+        How many of those the models saw are annotated as lesion; None: not known.
+    refused
+        An annotation is there and could not be used.
+    """
 
     case: Mapping[str, Any]
     shown: tuple[Shown, ...]
     sampled: int
+    total: int
     lesion: int | None
+    refused: bool = False
 
 
 def choose_cases(cases: Sequence[Mapping[str, Any]], count: int, seed: int) -> list[Mapping[str, Any]]:
@@ -92,8 +114,8 @@ def choose_cases(cases: Sequence[Mapping[str, Any]], count: int, seed: int) -> l
 def contact_sheet(inputs: Files, outputs: Files, settings: ContactSheetSettings, wildcards: Mapping[str, str]) -> None:
     """Draw the contact sheet.
 
-    inputs: `cases`, `slices`, `lesion_slices`, `images` (all shards). outputs: `png`, `data` (CSV: a
-    row per slice shown).
+    inputs: `cases`, `slices`, `lesion_slices`, `images` (all shards), `exclusions` (all).
+    outputs: `png`, `data` (CSV: a row per slice shown).
     """
     strips = strips_of(inputs, settings)
     pictures = _pictures(inputs.all("images"), {item.image_id for strip in strips for item in strip.shown})
@@ -117,6 +139,7 @@ def strips_of(inputs: Files, settings: ContactSheetSettings) -> list[Strip]:
     """The rows of the sheet, from the tables."""
     slices = _rows_of(inputs.all("slices"), SLICES, ("case_id", "index", "image_id", "plane", "sampled"))
     sampled: dict[str, list[dict[str, Any]]] = {}
+    total = Counter(row["case_id"] for row in slices)
     for row in slices:
         if row["sampled"]:
             sampled.setdefault(row["case_id"], []).append(row)
@@ -128,13 +151,25 @@ def strips_of(inputs: Files, settings: ContactSheetSettings) -> list[Strip]:
         (row["case_id"], row["index"]): row
         for row in _rows_of(inputs.all("lesion_slices"), LESION_SLICES, columns, wanted)
     }
+    refused = refused_annotations(read_rows(inputs.all("exclusions"), EXCLUSIONS))
     strips = []
     for case in chosen:
-        own = [_shown(row, marks) for row in sorted(sampled[case["case_id"]], key=lambda row: row["index"])]
+        case_id = case["case_id"]
+        own = [_shown(row, marks) for row in sorted(sampled[case_id], key=lambda row: row["index"])]
         known = [item.is_lesion for item in own if item.is_lesion is not None]
         shown = tuple(own[place] for place in sampled_indices(len(own), COLUMNS, SubsampleRule.EVEN))
-        strips.append(Strip(case, shown, len(own), sum(known) if known else None))
+        lesion = sum(known) if known else None
+        strips.append(Strip(case, shown, len(own), total[case_id], lesion, case_id in refused))
     return strips
+
+
+def refused_annotations(exclusions: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Cases whose annotation is there and could not be used: not the same as not being annotated."""
+    return {
+        row["case_id"]
+        for row in exclusions
+        if row["reason"] in REFUSALS or (row["stage"] == "mark_lesions" and row["arm"] in LESION_ARMS)
+    }
 
 
 def _shown(row: Mapping[str, Any], marks: Mapping[tuple[str, int], Mapping[str, Any]]) -> Shown:
@@ -211,9 +246,9 @@ def draw_sheet(strips: Sequence[Strip], pictures: Mapping[str, Image.Image]) -> 
 def _key(pen: ImageDraw.ImageDraw, font: Any) -> None:
     y = MARGIN + 4
     pen.rectangle((MARGIN, y, MARGIN + 16, y + 16), outline=LESION, width=FRAME)
-    pen.text((MARGIN + 24, y), "slice shows the lesion", fill=INK, font=font)
-    pen.rectangle((MARGIN + 176, y + 2, MARGIN + 190, y + 14), fill=(60, 60, 60), outline=BOX, width=2)
-    pen.text((MARGIN + 198, y), "lesion box", fill=INK, font=font)
+    pen.text((MARGIN + 24, y), "slice annotated as lesion", fill=INK, font=font)
+    pen.rectangle((MARGIN + 204, y + 2, MARGIN + 218, y + 14), fill=(60, 60, 60), outline=BOX, width=2)
+    pen.text((MARGIN + 226, y), "lesion box, where the annotation gives one", fill=INK, font=font)
     pen.text(
         (MARGIN, y + 20), "R, L: the patient's right and left (A, P: front and back). Under a slice: its index.",
         fill=SOFT, font=font,
@@ -222,20 +257,50 @@ def _key(pen: ImageDraw.ImageDraw, font: Any) -> None:
 
 def _label(pen: ImageDraw.ImageDraw, strip: Strip, top: int, bold: Any, plain: Any) -> None:
     case = strip.case
-    lesion = "not annotated" if strip.lesion is None else f"lesion on {strip.lesion} of {strip.sampled}"
     lines = [
         (_fit(pen, case["case_id"], bold), bold, INK),
         (_fit(pen, case["label"] or "label unknown", plain), plain, INK),
         (_fit(pen, case["sequence"] or "", plain), plain, SOFT),
         (_fit(pen, strip.shown[0].plane or "plane unknown", plain), plain, SOFT),
-        (f"{len(strip.shown)} of {strip.sampled} slices shown", plain, SOFT),
-        (lesion, plain, SOFT),
+        *[(line, plain, SOFT) for text in (shown_text(strip), lesion_text(strip)) for line in _wrap(pen, text, plain)],
     ]
     y = top
     for text, font, colour in lines:
         if text:
             pen.text((MARGIN, y), text, fill=colour, font=font)
-            y += 20
+            y += LINE
+
+
+def shown_text(strip: Strip) -> str:
+    """Which slices stand on the sheet, of those the models saw, of those of the volume."""
+    shown, sampled, total = len(strip.shown), strip.sampled, strip.total
+    if shown == sampled == total:
+        return f"all {total} slices" if total > 1 else "its only slice"
+    if shown == sampled:
+        return f"the {counted(shown, 'slice')} the models saw, of {total} in the volume"
+    volume = f"of {total} in the volume" if total > sampled else "the whole volume"
+    return f"{shown} of the {sampled} slices the models saw, {volume}"
+
+
+def lesion_text(strip: Strip) -> str:
+    """What the annotation says of the slices the models saw."""
+    if strip.refused:
+        return "annotation not usable"
+    if strip.lesion is None:
+        return "not annotated"
+    return f"{strip.lesion} of {strip.sampled} annotated as lesion"
+
+
+def _wrap(pen: ImageDraw.ImageDraw, text: str, font: Any) -> list[str]:
+    """The text in lines that fit into the label's column."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and pen.textlength(longer, font=font) > LABEL - 10:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return lines
 
 
 def _fit(pen: ImageDraw.ImageDraw, text: str, font: Any) -> str:

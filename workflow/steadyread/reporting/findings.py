@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..contracts.enums import ArmName, Denominator, EstimateStatus, Metric, Readout
-from .format import cell, has_interval, percent, sentence_value
+from ..contracts.enums import LESION_ARMS, ArmName, Denominator, EstimateStatus, Metric, Readout
+from .format import cell, detectable, has_interval, not_asked_twice, percent, sentence_value, text_list
 from .lookup import Book, Row, only
-from .names import METRICS, SYNTHETIC, contrast_name
+from .names import LESION_MEANS, METRICS, SYNTHETIC, contrast_name
+from .understood import misunderstood_sentence, understood_cell
 
 Entry = Mapping[str, Any]
 
@@ -39,9 +40,11 @@ HEADLINES = (
     Headline(
         "Answers changed, labels swapped, %", Metric.LABEL_SWAP_INCONSISTENCY, Denominator.ALL, ArmName.LABEL_SWAP
     ),
-    Headline("Still a diagnosis, lesion removed, %", Metric.OVERCOMMITMENT, Denominator.ALL, ArmName.LESION_REMOVED),
     Headline(
-        "Lets go where the lesion is gone, points",
+        "Still a diagnosis, lesion slices removed, %", Metric.OVERCOMMITMENT, Denominator.ALL, ArmName.LESION_REMOVED
+    ),
+    Headline(
+        "Lets go, lesion slices removed, points",
         Metric.OVERCOMMITMENT_DIFFERENCE,
         Denominator.ALL,
         ArmName.MATCHED_REMOVED,
@@ -76,10 +79,14 @@ def overview_of(
 ) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
     """The headline table: (titles, [(model, what it is, cells)])."""
     lines = [
-        (model, about(model, models), [cell(find(book, item, model, readout)) for item in HEADLINES])
+        (
+            model,
+            about(model, models),
+            [understood_cell(book, model, readout), *[cell(find(book, item, model, readout)) for item in HEADLINES]],
+        )
         for model in ordered_models(book, models)
     ]
-    return [item.title for item in HEADLINES], lines
+    return ["Understood on base, %", *[item.title for item in HEADLINES]], lines
 
 
 def about(model: str, models: Sequence[Entry]) -> str:
@@ -106,7 +113,8 @@ def answers_of(book: Book, readout: Readout, models: Sequence[Entry]) -> list[An
 
 def _sentences(book: Book, readout: Readout, model: str) -> list[str]:
     reverse, swap, removed, contrast, right = (find(book, item, model, readout) for item in HEADLINES)
-    sentences = []
+    garbage = misunderstood_sentence(book, model, readout)
+    sentences = [] if garbage is None else [garbage]
     if reverse is not None:
         noise = _floor(book, model, readout)
         beside = (
@@ -125,7 +133,7 @@ def _sentences(book: Book, readout: Readout, model: str) -> list[str]:
             beside = f" Where it named a label both times, it kept to the same place in the list in {share}."
         sentences.append(_said("With the answer options in another order its diagnosis changed in", swap) + beside)
     if removed is not None:
-        sentences.append(_said("With the lesion's slices taken out it still named a diagnosis in", removed))
+        sentences.append(_said("With the slices annotated as lesion taken out it still named a diagnosis in", removed))
     if contrast is not None:
         sentences.append(_contrast_sentence(contrast))
     if right is not None:
@@ -140,15 +148,33 @@ def _said(words: str, row: Row) -> str:
 
 
 def _contrast_sentence(row: Row) -> str:
-    words = "It named a diagnosis more often with other slices taken out than with the lesion's, by"
-    text = _said(words, row)
+    text = _compared(row)
     if row["value"] is None or not has_interval(row) or row["estimate_status"] != EstimateStatus.OK:
-        return f"{text} Whether it lets go when the lesion is gone cannot be said from these cases."
+        return f"{text} Whether it lets go when the annotated lesion is gone cannot be said from these cases."
     if row["low"] > 0:
-        return f"{text} It lets go where the evidence is gone."
+        return f"{text} It lets go where the annotated lesion is gone."
     if row["high"] < 0:
-        return f"{text} It commits itself more where the evidence is gone."
-    return f"{text} The interval includes 0: no sign, in these cases, that it lets go where the evidence is gone."
+        return f"{text} It commits itself more where the annotated lesion is gone."
+    return (
+        f"{text} The interval includes 0: no sign, in these cases, that it lets go where the annotated lesion is gone."
+    )
+
+
+def _compared(row: Row) -> str:
+    """How often a diagnosis was named with other slices taken out, against those annotated as lesion."""
+    value = row["value"]
+    if value is None:
+        return (
+            "How much less often it named a diagnosis with the slices annotated as lesion taken out than with as many "
+            f"others: not known ({row['reason']})."
+        )
+    # As printed: a difference that rounds to 0.0 points is none.
+    none = percent(value) == percent(0.0)
+    often, than = ("as", "as") if none else ("more" if value > 0 else "less", "than")
+    return (
+        f"It named a diagnosis {often} often with other slices taken out {than} with the slices annotated as lesion: "
+        f"difference {sentence_value(row)}."
+    )
 
 
 def _floor(book: Book, model: str, readout: Readout) -> Row | None:
@@ -160,21 +186,22 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
     """What these numbers cannot say."""
     rows = [row for row in book.rows if row["readout"] == readout.value]
     limits = [SYNTHETIC] if synthetic else []
+    if any(row["arm"] in LESION_ARMS for row in rows):
+        limits.append(LESION_MEANS)
     limits += _missing_labels(book, readout)
     contrast = HEADLINES[3]
-    powers = sorted(
-        row["mde"]
-        for row in book.select(
-            contrast.metric, readout=readout.value, arm=contrast.arm.value, reference_arm=ArmName.LESION_REMOVED.value
-        )
-        if row["mde"]
+    limits += _power(
+        [
+            row
+            for row in book.select(
+                contrast.metric,
+                readout=readout.value,
+                arm=contrast.arm.value,
+                reference_arm=ArmName.LESION_REMOVED.value,
+            )
+            if row["mde"]
+        ]
     )
-    if powers:
-        span = percent(powers[0]) if powers[0] == powers[-1] else f"{percent(powers[0])} to {percent(powers[-1])}"
-        limits.append(
-            f"Power: for the lesion contrast a difference below {span} points could have gone unnoticed, so a "
-            "difference that was not found is no proof that there is none."
-        )
     few = [row for row in rows if row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS]
     if few:
         what = sorted({contrast_name(row["metric"], row["arm"], row["reference_arm"]) for row in few})
@@ -187,7 +214,13 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
             f"Incomplete: {len(broken)} of {len(rows)} estimates lack responses that ended in an error of the "
             f"machine ({whose}); their bounds stand beside them."
         )
-    none = [row for row in rows if row["estimate_status"] == EstimateStatus.UNDEFINED]
+    once = [row for row in rows if not_asked_twice(row)]
+    if once:
+        limits.append(
+            f"Not asked twice: {len(once)} of {len(rows)} estimates of noise have no value, because no request of "
+            "theirs was repeated."
+        )
+    none = [row for row in rows if row["estimate_status"] == EstimateStatus.UNDEFINED and not not_asked_twice(row)]
     if none:
         what = sorted({METRICS[Metric(row["metric"])] for row in none})
         limits.append(f"Undefined: {len(none)} of {len(rows)} estimates have no value ({', '.join(what)}).")
@@ -195,6 +228,26 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
         "The wording of the question is our own, and so are all definitions marked O: numbers published elsewhere "
         "were made with other words and stand beside these for orientation only."
     )
+    return limits
+
+
+def _power(contrasts: Sequence[Row]) -> list[str]:
+    """What the lesion contrast could have found, and for whom nothing."""
+    powers = sorted(row["mde"] for row in contrasts if row["mde"] < 1)
+    blind = sorted({row["model"] for row in contrasts if row["mde"] >= 1})
+    limits = []
+    if powers:
+        span = " to ".join(dict.fromkeys([detectable(powers[0]), detectable(powers[-1])]))
+        limits.append(
+            f"Power: for the lesion contrast a difference below {span} points could have gone unnoticed, so a "
+            "difference that was not found is no proof that there is none."
+        )
+    if blind:
+        whose = "" if not powers else f" of {text_list(blind)}"
+        limits.append(
+            f"Power: for the lesion contrast{whose} no difference could have been found, since more than 100 points "
+            "would have been needed: there are too few patients."
+        )
     return limits
 
 

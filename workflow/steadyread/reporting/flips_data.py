@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..contracts.enums import Denominator, EstimateStatus, Metric, Readout
@@ -64,16 +65,27 @@ def flips_data(book: Book, readout: Readout) -> list[dict[str, Any]]:
     return rows
 
 
+def floor_is_borrowed(row: Mapping[str, Any]) -> bool:
+    """Whether the floor drawn is base's, because the arm itself was not asked twice."""
+    return row["floor"] is not None and row["floor_arm"] != row["arm"]
+
+
 def flips_caption(data: list[dict[str, Any]], readout: Readout, synthetic: bool, confidence: float | None) -> str:
     """What the figure shows, in words: n, denominator, interval, floor."""
     numbers = sorted({row["n"] for row in data})
     if not data:
         return "There is no flip rate to draw."
     n = f"n = {numbers[0]}" if len(numbers) == 1 else f"n = {numbers[0]} to {numbers[-1]}, at each row"
+    borrowed = (
+        "Thin grey bar: that of the base arm, where the arm itself was not asked twice. "
+        if any(floor_is_borrowed(row) for row in data)
+        else ""
+    )
     text = (
         f"Share of cases whose answer differs from the one to the base arm (read from {READOUTS[readout]}), "
         f"of all pairs but errors ({n}), with its {confidence_text(confidence)}, clustered by patient. "
         "Grey bar: noise floor, the share of pairs of draws of the same request that disagree. "
+        f"{borrowed}"
         "Hollow marker: no interval may be given. Dotted line: bounds where some responses ended in an error."
     )
     return f"{SYNTHETIC} {text}" if synthetic else text

@@ -13,7 +13,7 @@ from ..config.report import ReportConfig
 from ..contracts.enums import EstimateStatus
 from ..stages.job import Files
 from .figures import INK, PALE, SOFT, figure_style, looks, new_figure, save
-from .flips_data import DATA_COLUMNS, flips_data
+from .flips_data import DATA_COLUMNS, flips_data, floor_is_borrowed
 from .format import confidence_text
 from .lookup import Book
 from .names import STATUSES, SYNTHETIC, arm_name, in_order
@@ -23,6 +23,10 @@ ROW, HEAD, GAP = 0.17, 0.24, 0.06
 """Heights in inches: of a model's row, of an arm's heading, of the gap between arms."""
 PLOT, RIGHT, LETTER = 3.8, 1.2, 0.064
 """Widths in inches: of the plot, of the column of n, of a letter of a model's name."""
+
+
+FLOOR, FLOOR_WIDTHS = "#9a9a9a", {False: 3.0, True: 1.2}
+"""Colour of the noise floor, and its width: the arm's own, that of base."""
 
 
 class FlipsFigureSettings(Section):
@@ -55,7 +59,8 @@ def _draw(data: list[dict[str, Any]], settings: FlipsFigureSettings, confidence:
     arms = in_order(row["arm"] for row in data)
     heights = [HEAD + GAP + ROW * sum(row["arm"] == arm for row in data) for arm in arms]
     body = max(sum(heights), 0.6)
-    above, below = (0.34 if settings.cohort.synthetic else 0.1), 0.75
+    borrowed = any(floor_is_borrowed(row) for row in data)
+    above, below = (0.34 if settings.cohort.synthetic else 0.1), (0.92 if borrowed else 0.75)
     left = 0.3 + LETTER * max([22, *[len(row["model"]) for row in data]])
     width, height = left + PLOT + RIGHT, above + body + below
     with figure_style():
@@ -86,7 +91,7 @@ def _draw(data: list[dict[str, Any]], settings: FlipsFigureSettings, confidence:
             top += tall
         if not data:
             axes.text(50, body / 2, "no flip rate to draw", ha="center", va="center", color=SOFT)
-        _key(figure, height)
+        _key(figure, height, borrowed)
         if settings.cohort.synthetic:
             figure.text(0.5, 1 - 0.17 / height, SYNTHETIC, ha="center", va="center", weight="bold", fontsize=7)
         save(figure, outputs.one("pdf"), outputs.one("svg"), outputs.one("png"), settings.report.dpi)
@@ -103,7 +108,13 @@ def _draw_row(axes: Any, row: Mapping[str, Any], y: float, look: tuple[Any, str]
     )  # fmt: skip
     if row["floor"] is not None:
         x = 100 * row["floor"]
-        axes.plot([x, x], [y - 0.45 * ROW, y + 0.45 * ROW], color="#9a9a9a", linewidth=3, solid_capstyle="butt")
+        axes.plot(
+            [x, x],
+            [y - 0.45 * ROW, y + 0.45 * ROW],
+            color=FLOOR,
+            linewidth=FLOOR_WIDTHS[floor_is_borrowed(row)],
+            solid_capstyle="butt",
+        )
     if row["bound_low"] is not None and row["bound_high"] is not None:
         axes.plot([100 * row["bound_low"], 100 * row["bound_high"]], [y, y], color=INK, linewidth=0.8, linestyle=":")
     if row["low"] is not None and row["high"] is not None:
@@ -117,15 +128,21 @@ def _draw_row(axes: Any, row: Mapping[str, Any], y: float, look: tuple[Any, str]
         )  # fmt: skip
 
 
-def _key(figure: Any, height: float) -> None:
+def _key(figure: Any, height: float, borrowed: bool) -> None:
     handles = [
         Line2D([], [], color=SOFT, linewidth=1.4, marker="o", markersize=4.5, label="value and interval"),
         Line2D([], [], linestyle="none", marker="o", markersize=4.5, markerfacecolor="white",
                markeredgecolor=SOFT, label="no interval"),
-        Line2D([], [], linestyle="none", marker="|", markersize=9, markeredgewidth=3, color="#9a9a9a",
+        Line2D([], [], linestyle="none", marker="|", markersize=9, markeredgewidth=FLOOR_WIDTHS[False], color=FLOOR,
                label="noise floor"),
         Line2D([], [], color=INK, linewidth=0.8, linestyle=":", label="bounds with errors"),
     ]  # fmt: skip
+    if borrowed:
+        handles.append(
+            Line2D([], [], linestyle="none", marker="|", markersize=9, markeredgewidth=FLOOR_WIDTHS[True], color=FLOOR,
+                   label="noise floor of base: arm not asked twice")
+        )  # fmt: skip
     figure.legend(
-        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 0.06 / height), ncols=4, frameon=False, fontsize=7
-    )
+        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 0.06 / height), ncols=3 if borrowed else 4,
+        frameon=False, fontsize=7,
+    )  # fmt: skip

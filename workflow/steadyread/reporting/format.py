@@ -128,6 +128,11 @@ def confidence_text(confidence: float | None) -> str:
     return "interval" if confidence is None else f"{100 * confidence:g} % interval"
 
 
+def one_line(text: str | None) -> str | None:
+    """A text with its white space closed up; None where it says nothing."""
+    return " ".join((text or "").split()) or None
+
+
 def counted(number: int, noun: str) -> str:
     """A number with its noun: 1 case, 2 cases."""
     return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -23,7 +23,6 @@ _ESCAPES = str.maketrans(
         "^": r"\textasciicircum{}",
         "<": r"\textless{}",
         ">": r"\textgreater{}",
-        ">": r"\textgreater{}",
         "[": "{[}",
         "]": "{]}",
         "−": "$-$",
@@ -31,6 +30,7 @@ _ESCAPES = str.maketrans(
         "Δ": r"$\Delta$",
         "×": r"$\times$",
         "·": r"$\cdot$",
+        "|": r"\textbar{}",
         "…": r"\ldots{}",
         "½": r"$\tfrac{1}{2}$",
     }

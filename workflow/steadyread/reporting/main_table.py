@@ -14,8 +14,10 @@ from ..config.base import Section
 from ..config.report import ReportConfig
 from ..contracts.tables import ESTIMATES
 from ..stages.job import Files
+from .format import one_line
 from .latex import latex_document
 from .lookup import Book
+from .markdown import markdown_escape, markdown_table
 from .names import SYNTHETIC
 from .panels import Panel, notes_of, panels_of, texts_of
 from .settings import IntervalConfidence, SyntheticFlag
@@ -43,27 +45,21 @@ def csv_text(book: Book) -> str:
     return stream.getvalue()
 
 
-def markdown_text(title: str, panels: list[Panel], notes: list[str], synthetic: bool) -> str:
-    """The table in Markdown (pipe tables), with banner and notes."""
-    parts = [f"# {_markdown(title)}: main table"]
+def markdown_text(title: str, panels: list[Panel], notes: list[str], synthetic: bool, banner: str | None = None) -> str:
+    """The table in Markdown (pipe tables), with banners and notes."""
+    parts = [f"# {markdown_escape(title)}: main table"]
+    if banner:
+        parts.append(f"> **{markdown_escape(banner)}**")
     if synthetic:
         parts.append(f"> **{SYNTHETIC}**")
     for number, panel in enumerate(panels):
-        rows = ["| " + " | ".join(_markdown(text) for text in panel.header) + " |"]
-        rows.append("|" + "|".join([":--", ":--", *["--:"] * (len(panel.header) - 2)]) + "|")
-        rows += ["| " + " | ".join(_markdown(text) for text in texts) + " |" for texts in texts_of(panel)]
-        parts.append(f"**{chr(ord('A') + number)}. {_markdown(panel.title)}**\n\n" + "\n".join(rows))
+        heading = f"**{chr(ord('A') + number)}. {markdown_escape(panel.title)}**"
+        parts.append(f"{heading}\n\n{markdown_table(panel.header, texts_of(panel), words=2)}")
     if not panels:
         parts.append("There are no estimates.")
     # The banner stands above already.
-    parts.append("\n".join(f"- {_markdown(note)}" for note in notes if note != SYNTHETIC))
+    parts.append("\n".join(f"- {markdown_escape(note)}" for note in notes if note != SYNTHETIC))
     return "\n\n".join(parts) + "\n"
-
-
-def _markdown(text: str) -> str:
-    for sign in ("\\", "|", "_", "*", "<", "`"):
-        text = text.replace(sign, f"\\{sign}")
-    return text
 
 
 def main_table(inputs: Files, outputs: Files, settings: MainTableSettings, wildcards: Mapping[str, str]) -> None:
@@ -72,12 +68,12 @@ def main_table(inputs: Files, outputs: Files, settings: MainTableSettings, wildc
     inputs: `estimates`. outputs: `csv` (all numbers), `markdown`, `latex` (booktabs, longtable).
     """
     book = Book.read(inputs.one("estimates"))
-    synthetic = settings.cohort.synthetic
+    synthetic, banner = settings.cohort.synthetic, one_line(settings.report.note)
     panels = panels_of(book, settings.report.readout)
     notes = notes_of(book, panels, synthetic, settings.statistics.confidence)
     _write(outputs.one("csv"), csv_text(book))
-    _write(outputs.one("markdown"), markdown_text(settings.report.title, panels, notes, synthetic))
-    _write(outputs.one("latex"), latex_document(settings.report.title, panels, notes))
+    _write(outputs.one("markdown"), markdown_text(settings.report.title, panels, notes, synthetic, banner))
+    _write(outputs.one("latex"), latex_document(settings.report.title, panels, notes, banner))
 
 
 def _write(path: Path, text: str) -> None:

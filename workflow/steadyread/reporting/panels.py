@@ -4,10 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..contracts.enums import Denominator, EstimateStatus, Metric, Readout
-from .format import cell, confidence_text, contrast_extras, percent
+from ..contracts.enums import LESION_ARMS, Denominator, EstimateStatus, Metric, Readout
+from .format import cell, confidence_text, contrast_extras, counted, detectable, not_asked_twice
 from .lookup import Book, Row, only
-from .names import DENOMINATORS, MARKS, METRICS, READOUTS, SYNTHETIC, arm_name, arm_rank, contrast_name
+from .names import (
+    DENOMINATORS,
+    LESION_MEANS,
+    MARKS,
+    METRICS,
+    READOUTS,
+    SYNTHETIC,
+    arm_name,
+    arm_rank,
+    contrast_name,
+)
+from .understood import misunderstood_note
 
 
 @dataclass(frozen=True)
@@ -153,6 +164,9 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
     """The table's notes: how to read a cell, what is missing and why, power, marks."""
     shown = [row for panel in panels for line in panel.lines for row in line.cells if row is not None]
     notes = [SYNTHETIC] if synthetic else []
+    notes += [note for note in (misunderstood_note(book, readout) for readout in _readouts(panels)) if note]
+    if any(row["arm"] in LESION_ARMS for row in shown):
+        notes.append(LESION_MEANS)
     notes.append(
         f"A cell reads: value [{confidence_text(confidence)}] (n), n being the number its header names. "
         "Shares in percent, differences in percentage points. "
@@ -177,22 +191,42 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
             "Incomplete: some responses ended in an error of the machine; "
             "the bounds take all of them for the worst and for the best."
         )
-    notes += _undefined(shown)
+    notes += _not_asked_twice(shown) + _undefined(shown)
     powers = sorted(row["mde"] for row in shown if row["mde"])
     if powers:
+        ends = dict.fromkeys([detectable(powers[0]), detectable(powers[-1])])
+        none = " Where it is above 100, no difference could have been found." if powers[-1] >= 1 else ""
         notes.append(
             "Detectable: the smallest difference this study had the power to detect, per contrast; "
-            f"here {percent(powers[0])} to {percent(powers[-1])} points."
+            f"here {' to '.join(ends)} points.{none}"
         )
-    marks = sorted({row["mark"] for row in shown})
-    notes += ["Marks: " + "; ".join(f"{mark}, {MARKS[mark]}" for mark in marks) + "."] if marks else []
-    return notes
+    return [*notes, MARKS_NOTE] if shown else notes
+
+
+MARKS_NOTE = (
+    "Marks, whose definition a number is: " + "; ".join(f"[{mark}] {text}" for mark, text in MARKS.items()) + "."
+)
+"""The four marks explained, in one line."""
+
+
+def _readouts(panels: list[Panel]) -> list[Readout]:
+    return [Readout(name) for name in dict.fromkeys(panel.readout for panel in panels)]
+
+
+def _not_asked_twice(shown: list[Row]) -> list[str]:
+    cells = sum(not_asked_twice(row) for row in shown)
+    if not cells:
+        return []
+    return [
+        f"Not asked twice, {counted(cells, 'cell')}: a model that cannot vary is asked again on base "
+        "and on a share of the other arms only (inference.repeat_share); its noise there was not measured."
+    ]
 
 
 def _undefined(shown: list[Row]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for row in shown:
-        if row["estimate_status"] == EstimateStatus.UNDEFINED:
+        if row["estimate_status"] == EstimateStatus.UNDEFINED and not not_asked_twice(row):
             reasons.setdefault(METRICS[Metric(row["metric"])], []).append(row["reason"])
     notes = []
     for name, found in sorted(reasons.items()):

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -21,29 +22,35 @@ from ..contracts.enums import ArmName, Metric, OutcomeStatus, Readout
 from ..contracts.files import read_rows
 from ..contracts.tables import FLOW
 from ..stages.job import Files
+from .exclusions_table import NOTHING, LeftOut, read_left_out
 from .findings import answers_of, limits_of, overview_of
 from .flips_data import flips_caption, flips_data
-from .flow_account import flow_caption, flows_of
-from .format import cell, confidence_text, text_list
+from .flow_account import flow_caption, flows_of, reasons_text
+from .format import cell, confidence_text, counted, one_line, text_list
 from .lookup import Book, only
-from .names import ARMS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, in_order, reason_name
-from .panels import notes_of, panels_of, texts_of
+from .names import LESION_MEANS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, arm_rank, in_order
+from .panels import MARKS_NOTE, notes_of, panels_of, texts_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv", ".md": "text/markdown"}
 
+EMBEDDED = ("main_table", "excluded", "figure", "flow_figure", "contact_sheet")
+SHOWN_EXCLUSIONS = 50
+"""Rows of what was left out that stand on the page; the file has all."""
+
 CONTACT_SHEET_CAPTION = (
     "Contact sheet: cases drawn evenly from the labels, their slices as the models saw them, in anatomical order. "
-    "Framed slices show the lesion; boxes are the lesion's. Radiological display: the patient's right is on the left."
+    "Framed slices are annotated as lesion; boxes are the lesion's, where the annotation gives them. "
+    "Radiological display: the patient's right is on the left."
 )
 
 ASKED: dict[ArmName, str] = {
-    ArmName.BASE: "all slices in anatomical order; every other arm is compared with it",
+    ArmName.BASE: "the slices in anatomical order; every other arm is compared with it",
     ArmName.REPEAT: "the same request asked again: how much the engine varies by itself",
     ArmName.REVERSE: "the same slices in reverse order: the diagnosis should stay",
     ArmName.LABEL_SWAP: "the answer options in another order: the diagnosis should stay",
-    ArmName.LESION_REMOVED: "the slices that show the lesion taken out: the model should let go",
-    ArmName.MATCHED_REMOVED: "as many slices without lesion taken out: the control for the arm above",
+    ArmName.LESION_REMOVED: "the slices annotated as lesion taken out: the model should let go",
+    ArmName.MATCHED_REMOVED: "as many of the other slices taken out: the control for the arm above",
     ArmName.NO_IMAGE: "no image at all: what the model says when it is blind",
     ArmName.BLANK_IMAGE: "grey images in place of the slices: blind, in the same form",
 }
@@ -79,14 +86,20 @@ class SummarySettings(Section):
 def summary(inputs: Files, outputs: Files, settings: SummarySettings, wildcards: Mapping[str, str]) -> None:
     """Write the summary page: self-contained HTML, no scripts, nothing fetched.
 
-    inputs: `estimates`, `flow`, `main_table`, `figure`, `flow_figure` (SVG), `contact_sheet` (PNG).
-    output: `page`.
+    inputs: `estimates`, `flow`, `main_table`, `excluded` (CSV), `figure`, `flow_figure` (SVG),
+    `contact_sheet` (PNG). output: `page`.
     """
-    book = Book.read(inputs.one("estimates"))
+    book = Book.read(inputs.one("estimates"), last=baselines_of(settings))
     flow = read_rows(inputs.one("flow"), FLOW)
-    embedded = {name: data_uri(inputs.one(name)) for name in ("main_table", "figure", "flow_figure", "contact_sheet")}
-    page = render(book, flow, embedded, settings, inputs.one("main_table").suffix)
+    excluded = read_left_out(inputs.one("excluded"))
+    embedded = {name: data_uri(inputs.one(name)) for name in EMBEDDED}
+    page = render(book, flow, excluded, embedded, settings, inputs.one("main_table").suffix)
     outputs.one("page").write_text(page, encoding="utf-8", newline="\n")
+
+
+def baselines_of(settings: SummarySettings) -> list[str]:
+    """Ids of the readers with known answers."""
+    return [entry["id"] for entry in settings.models_table if entry["source"]["kind"] == "baseline"]
 
 
 def data_uri(path: Path) -> str:
@@ -95,14 +108,21 @@ def data_uri(path: Path) -> str:
 
 
 def render(
-    book: Book, flow: Sequence[Mapping[str, Any]], embedded: Mapping[str, str], settings: SummarySettings, suffix: str
+    book: Book,
+    flow: Sequence[Mapping[str, Any]],
+    excluded: Sequence[LeftOut],
+    embedded: Mapping[str, str],
+    settings: SummarySettings,
+    suffix: str,
 ) -> str:
     """The page as text.
 
     Parameters
     ----------
+    excluded
+        What was left out.
     embedded
-        Data URIs of the table and the pictures.
+        Data URIs of the tables and the pictures.
     suffix
         Ending of the main table's file, for the name it is saved under.
     """
@@ -114,32 +134,41 @@ def render(
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters["tied"] = tied
+    environment.filters["counted"] = counted
     arms = in_order(arm.value for arm in settings.arms.enabled)
-    baselines = [entry["id"] for entry in settings.models_table if entry["source"]["kind"] == "baseline"]
     study = ", ".join(book.studies)
     return environment.get_template("summary.html.j2").render(
         title=settings.report.title,
         study=study,
+        note=one_line(settings.report.note),
         banner=SYNTHETIC if settings.cohort.synthetic else None,
         options=text_list(_options(book, settings)),
         models=settings.models_table,
-        baselines=baselines,
-        cases_in=max((row["cases_in"] for row in flow), default=0),
-        patients=max((row["clusters"] for row in book.rows), default=0),
+        baselines=baselines_of(settings),
+        whom=_whom(book, flow),
+        patients=_patients(book),
+        max_slices=settings.slicing.max_slices,
         arms=[(arm_name(arm), ASKED[ArmName(arm)]) for arm in arms],
         readout=READOUTS[readout],
         interval=confidence_text(confidence),
         overview=overview_of(book, readout, settings.models_table),
         answers=answers_of(book, readout, settings.models_table),
         limits=limits_of(book, readout, settings.cohort.synthetic),
-        panels=[(panel, texts_of(panel)) for panel in panels],
-        first_readout=readout.value,
-        notes=[note for note in notes_of(book, panels, settings.cohort.synthetic, confidence) if note != SYNTHETIC],
+        panels=[(panel, _by_model(texts_of(panel))) for panel in panels],
+        marks=MARKS_NOTE,
+        notes=[
+            note
+            for note in notes_of(book, panels, settings.cohort.synthetic, confidence)
+            if note not in (SYNTHETIC, LESION_MEANS, MARKS_NOTE)
+        ],
+        nothing_excluded=NOTHING,
+        excluded=excluded[:SHOWN_EXCLUSIONS],
+        more_excluded=max(len(excluded) - SHOWN_EXCLUSIONS, 0),
         floor=_by_arm(book, readout, Metric.D_SAME),
         agreement=_by_arm(book, Readout.TEXT, Metric.READOUT_AGREEMENT),
         shares=_shares(book, readout),
-        flow=_flow_lines(flow, readout),
-        settings=json.dumps(_plain(settings), indent=2, ensure_ascii=False),
+        flow=_flow_lines(book, flow, readout),
+        settings=json.dumps(_plain(settings), indent=2, ensure_ascii=False, sort_keys=True),
         captions=_captions(book, flow, settings),
         command=_command(study),
         embedded=embedded,
@@ -153,6 +182,20 @@ def tied(text: str) -> str:
     return re.sub(
         r"(?<=\d) (?=%|points|\[)|(?<=\)) (?=[PCTO]\b)|(?<=\bn) (?=\=)|(?<=\bn =) ", "\N{NO-BREAK SPACE}", text
     )
+
+
+def _patients(book: Book) -> int:
+    return max((row["clusters"] for row in book.rows), default=0)
+
+
+def _whom(book: Book, flow: Sequence[Mapping[str, Any]]) -> str:
+    """How many cases of how many patients; registered and analysed apart where they differ."""
+    registered = max((row["cases_in"] for row in flow), default=0)
+    analysed = max((row["analysed"] for row in flow), default=0)
+    patients = counted(_patients(book), "patient")
+    if analysed == registered:
+        return f"{counted(registered, 'case')} of {patients}"
+    return f"{counted(registered, 'case')} registered, {analysed} of {patients} analysed"
 
 
 def _options(book: Book, settings: SummarySettings) -> list[str]:
@@ -181,7 +224,7 @@ def _by_arm(book: Book, readout: Readout, metric: Metric) -> tuple[list[str], li
     found = book.select(metric, readout=readout.value)
     arms = in_order(row["arm"] for row in found if row["arm"] is not None)
     lines = []
-    for model in sorted({row["model"] for row in found}):
+    for model in book.ordered(row["model"] for row in found):
         cells = [cell(only([row for row in found if row["model"] == model and row["arm"] == arm])) for arm in arms]
         lines.append((model, cells))
     return [arm_name(arm) for arm in arms], lines
@@ -195,15 +238,22 @@ def _shares(book: Book, readout: Readout) -> tuple[list[str], list[tuple[str, st
     index = {(row["model"], row["arm"], row["variant"]): row for row in found}
     lines = [
         (model, arm_name(arm), [cell(index.get((model, arm, status.value))) for status in statuses])
-        for model in sorted({row["model"] for row in found})
+        for model in book.ordered(row["model"] for row in found)
         for arm in in_order(row["arm"] for row in found if row["model"] == model)
     ]
     return [OUTCOMES[status] for status in statuses], lines
 
 
-def _flow_lines(flow: Sequence[Mapping[str, Any]], readout: Readout) -> list[tuple[str, str, int, int, int, int, str]]:
+def _by_model(texts: Sequence[list[str]]) -> list[list[list[str]]]:
+    """Lines of a panel in groups that share their first cell, in the order they come."""
+    return [list(group) for _, group in groupby(texts, key=lambda line: line[0])]
+
+
+def _flow_lines(
+    book: Book, flow: Sequence[Mapping[str, Any]], readout: Readout
+) -> list[tuple[str, str, int, int, int, int, str]]:
     """The account of cases as a table's lines."""
-    order = [arm.value for arm in ARMS]
+    models = book.ordered(row["model"] for row in flow)
     rows = [row for row in flow if row["readout"] == readout.value]
     return [
         (
@@ -213,12 +263,13 @@ def _flow_lines(flow: Sequence[Mapping[str, Any]], readout: Readout) -> list[tup
             row["analysed"],
             row["excluded"],
             row["errors"],
-            "; ".join(f"{item['count']} {reason_name(item['reason'])} ({item['stage']})" for item in row["reasons"]),
+            "; ".join(reasons_text([(item["stage"], item["reason"], item["count"]) for item in row["reasons"]])),
         )
-        for row in sorted(rows, key=lambda row: (row["model"], order.index(row["arm"])))
+        for row in sorted(rows, key=lambda row: (models.index(row["model"]), arm_rank(row["arm"])))
     ]
 
 
 def _plain(settings: SummarySettings) -> dict[str, Any]:
-    whole: dict[str, Any] = settings.model_dump(mode="json")
+    # What was handed over, not what stands as a default beside it: other settings of a section may differ.
+    whole: dict[str, Any] = settings.model_dump(mode="json", exclude_unset=True)
     return whole
