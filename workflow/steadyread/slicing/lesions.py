@@ -53,7 +53,7 @@ class MarkLesionsSettings(Section):
 def mark_lesions(inputs: Files, outputs: Files, settings: MarkLesionsSettings, wildcards: Mapping[str, str]) -> None:
     """Mark the lesion slices of the cases whose slices are handed over.
 
-    A case whose annotation cannot be used is left out of all arms, with its reason.
+    A case whose annotation cannot be used is left out of the arms that need it, with its reason.
     """
     cases = {row["case_id"]: row for row in read_rows(inputs.one("cases"), CASES)}
     sources = {(row["case_id"], row["role"]): row for row in read_rows(inputs.one("sources"), SOURCES)}
