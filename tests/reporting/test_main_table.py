@@ -12,6 +12,7 @@ from steadyread.contracts.enums import Readout
 from steadyread.reporting.latex import latex_document, latex_escape
 from steadyread.reporting.lookup import Book
 from steadyread.reporting.main_table import MainTableSettings, main_table, panels_of
+from steadyread.reporting.markdown import markdown_escape
 from steadyread.reporting.names import SYNTHETIC
 from steadyread.stages.job import Files
 
@@ -101,6 +102,12 @@ def test_the_studys_note_stands_above_everything_as_text(made, study):
     assert texts["markdown"].splitlines()[2] == "> **a \\*test\\* of 5 % \\| not a table**"
     assert texts["latex"].splitlines()[2] == r"\noindent\textbf{a *test* of 5 \% \textbar{} not a table}\par"
     assert made(study(), note=" ") == made(study())
+
+
+def test_a_title_makes_no_link_in_markdown():
+    assert "](" not in markdown_escape("[see](javascript:1)")
+    assert "][" not in markdown_escape("[see][1]")
+    assert markdown_escape("flip rate [O]") == "flip rate [O]"
 
 
 def test_answers_that_nobody_understood_are_noted(made, estimate):

@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from ..contracts.problems import StudyError
+from .labels import label_collisions
 from .models_lock import apply_lock
 from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
 from .prompt import load_prompt
@@ -182,7 +183,10 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
     if not (root / prompt_path(study)).is_file():
         found = sorted(item.stem for item in (root / PROMPTS).glob("*.yaml"))
         raise StudyError(f"{source}: question.prompt: no prompt {study.question.prompt!r}; known: {', '.join(found)}")
-    load_prompt(root / prompt_path(study))
+    prompt = load_prompt(root / prompt_path(study))
+    collisions = label_collisions(study.cohort.labels, prompt.synonyms, unsure=study.question.unsure)
+    if collisions:
+        raise StudyError("\n".join(f"{source}: cohort.labels: {problem}" for problem in collisions))
     if study.inference.groups > study.shards:
         raise StudyError(
             f"{source}: inference.groups is {study.inference.groups}, more than shards ({study.shards}): "

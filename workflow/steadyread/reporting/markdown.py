@@ -9,6 +9,8 @@ def markdown_escape(text: str) -> str:
     """Text as Markdown prints it, on one line."""
     for sign in ("\\", "|", "_", "*", "<", "`"):
         text = text.replace(sign, f"\\{sign}")
+    # A bracket is a link only where a parenthesis or another bracket follows.
+    text = text.replace("](", "]\\(").replace("][", "]\\[")
     return " ".join(text.split())
 
 
