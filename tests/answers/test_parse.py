@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,96 @@ def test_odd_options_symbols_and_synonyms_do_not_break_it(label: str, symbol: st
 def test_a_rambling_answer_is_read_in_time_that_grows_with_its_length_alone(text: str) -> None:
     # 20,000 repeats; a pattern that backtracks over them would take minutes.
     parse_choice(text * (20_000 // len(text)), OPTIONS, SYMBOLS, SYNONYMS, FinishReason.STOP)
+
+
+@pytest.mark.parametrize("text", ["A\n", "A\nB\n", "A, ", "uncertain, ", "A: 20%, ", "Wait, no. A. ", "1. GBM "])
+def test_an_answer_said_over_and_over_costs_time_by_its_length_alone(text: str) -> None:
+    def took(times: int) -> float:
+        start = time.process_time()
+        parse_choice(text * times, OPTIONS, SYMBOLS, SYNONYMS, FinishReason.STOP)
+        return time.process_time() - start
+
+    # 60,000 characters; what grew with the square of them would take minutes.
+    assert took(60_000 // len(text)) < 10
+
+
+ANSWERS = [row for row in READ if row["options"] == "A=GBM|B=MET|C=UNSURE" and row["status"] == "ANSWERED"]
+CORRECTIONS = [
+    "Wait, no. {}.", "On second thought, {}.", "Sorry, I meant {}.", "Scratch that, {}.", "Hmm, no: {}", "No, {}",
+    "Correction: {}", "Actually, it is {}.", "I changed my mind: {}.", "My mistake, {}.", "Hold on. {}", "Oops, {}!",
+    "That is wrong. The answer is {}.", "I take that back, {} it is.", "Make that {}.", "Rather, {}.", "Instead, {}.",
+]  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.sampled_from(ANSWERS),
+    st.sampled_from(CORRECTIONS),
+    st.sampled_from([" ", "\n", "\n\n", ". "]),
+    st.sampled_from(["A", "B", "GBM", "MET", "A. GBM", "(B)", "glioblastoma"]),
+)
+def test_a_correction_changes_the_answer_to_what_it_names_or_leaves_none(
+    row: Row, correction: str, gap: str, named: str
+) -> None:
+    meant = "GBM" if named[0] in "Ag" or named == "GBM" else "MET"
+    found = parse_choice(
+        row["text"].rstrip() + gap + correction.format(named), OPTIONS, SYMBOLS, SYNONYMS, FinishReason.STOP
+    )
+    assert found.label in (meant, None)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(ANSWERS), st.sampled_from(CORRECTIONS), st.sampled_from(["", "the lesions are many", "A or B"]))
+def test_an_answer_taken_back_for_none_is_never_the_one_taken_back(row: Row, correction: str, rest: str) -> None:
+    said = row["text"].rstrip() + "\n" + correction.format(rest)
+    found = parse_choice(said, OPTIONS, SYMBOLS, SYNONYMS, FinishReason.STOP)
+    assert found.status is not OutcomeStatus.ANSWERED
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from(["0.1", "20%", "0.85", "3/10", "70 %", "5 percent", "1", "90"]), min_size=3, max_size=3),
+    st.sampled_from(["{}: {}", "{} = {}", "{} ({})", "'{}': {}", "{} - {}", "{} is {}", "{}\t{}", "| {} | {} |"]),
+    st.sampled_from([", ", "; ", "\n", " and ", "\n\n"]),
+    st.sampled_from(["", "Probabilities: ", "Answer: ", "{", "My estimates are "]),
+    st.sampled_from([("A", "B", "C"), ("GBM", "MET", "UNSURE"), ("A. GBM", "B. MET", "C. UNSURE")]),
+    st.permutations([0, 1, 2]),
+)
+def test_numbers_for_every_option_are_no_choice(
+    numbers: list[str], form: str, gap: str, before: str, names: tuple[str, ...], order: list[int]
+) -> None:
+    said = before + gap.join(form.format(names[k], numbers[k]) for k in order)
+    found = parse_choice(said, OPTIONS, SYMBOLS, SYNONYMS, FinishReason.STOP)
+    assert found.status is OutcomeStatus.UNPARSED
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.sampled_from(["uncertain", "not sure", "It cannot be determined.", "Impossible to say.", "I don't know"]),
+    st.sampled_from(["A", "B", "GBM", "MET", "Answer: B", "If forced, A", "The answer is GBM"]),
+    st.sampled_from(["; ", ". ", "\n", ", ", ", but "]),
+)
+def test_a_doubt_and_an_answer_say_the_same_in_either_order(doubt: str, answer: str, gap: str) -> None:
+    first, last = (
+        parse_choice(said, OPTIONS, SYMBOLS, SYNONYMS, FinishReason.STOP)
+        for said in (doubt.rstrip(".") + gap + answer, answer + gap + doubt)
+    )
+    assert first == last and first.status is OutcomeStatus.ANSWERED
+
+
+DENIALS = [
+    "It is false that the answer is {}.", "It is not true that it is {}.", "I doubt it is {}.",
+    "I disagree that it is {}.",
+    "I highly doubt {}", "{} possible but unlikely", "Someone might choose {}.", "The answer is anything but {}.",
+    "If it were {}, it would be larger.", "{} is ruled out.", "The previous report said {}.", "The wrong answer is {}.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("denial", DENIALS)
+def test_an_option_that_is_denied_doubted_or_anothers_is_not_credited(denial: str) -> None:
+    for named in ("A", "B", "GBM", "MET", "glioblastoma"):
+        found = parse_choice(denial.format(named), OPTIONS, SYMBOLS, SYNONYMS, FinishReason.STOP)
+        assert found.status is OutcomeStatus.UNPARSED, named
 
 
 def test_reasoning_is_never_an_answer_however_sure_it_sounds() -> None:
