@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..config.words import UNSURE
 from ..contracts.enums import FinishReason, OutcomeStatus
@@ -55,6 +55,8 @@ _CLAUSE_START = re.compile(phrases.ALONE_START, _FLAGS)
 _CLAUSE_END = re.compile(phrases.ALONE_END, _FLAGS)
 _REFUSAL = re.compile("|".join(phrases.REFUSALS), _FLAGS)
 _REFERRAL = re.compile("|".join(phrases.REFERRALS), _FLAGS)
+_HEADS = re.compile(phrases.HEADING_BEFORE, _FLAGS)
+_HEADED = re.compile(phrases.HEADING_AFTER, _FLAGS)
 _REST = re.compile(r"[\s.,:;!?)\]。]*")
 
 
@@ -171,6 +173,9 @@ def _explicit(reader: Reader, text: str) -> _Statement | None:
         before = [item for item in [*given, *final] if item.end < last.end and item.label and item.start != last.start]
         if before and _contradicts(max(before, key=lambda item: item.end), last, text):
             return _Statement(last.start, last.end, None, last.letter, last.word)
+        # "Answer: B. Let me check. A." gives two.
+        if any(item.start >= last.end and item.label != last.label for item in given):
+            return replace(last, label=None)
         return last
     if given:
         labels = {item.label for item in given}
@@ -251,7 +256,21 @@ def _given(reader: Reader, text: str) -> Iterator[_Statement]:
         if whole or (start == 0 and not numbered and _LEADING.match(text, found.end)):
             statement = _statement(reader, text, found)
             if statement is not None:
-                yield statement
+                listed = not whole and _heads_a_list(reader, text, found)
+                yield replace(statement, label=None) if listed else statement
+
+
+def _heads_a_list(reader: Reader, text: str, found: Expression) -> bool:
+    """Whether another option heads a part of the text as this one does: "A: solitary. B: multiple"."""
+    if _HEADED.match(text, found.end) is None:
+        return False
+    for start, end, label in reader.option_places(text):
+        if start < found.end or label == found.chosen or _HEADED.match(text, end) is None:
+            continue
+        other = Expression(start, end, None, label)
+        if _HEADS.search(text, max(0, start - 8), start) and not reader.denied(text, other):
+            return True
+    return False
 
 
 def _alone(reader: Reader, text: str) -> Iterator[_Statement]:
@@ -266,12 +285,12 @@ def _alone(reader: Reader, text: str) -> Iterator[_Statement]:
 
 def _doubted(reader: Reader, text: str, void: bool) -> bool:
     """Whether doubt is said; beside a void statement the option's own name does not count as doubt."""
-    return any(
-        item.chosen == UNSURE
-        and not (void and text[item.start : item.end] == UNSURE)
-        and not reader.unsettled(text, item)
-        for item in reader.words(text)
-    )
+    for item in reader.words(text):
+        if item.chosen == UNSURE and not reader.unsettled(text, item):
+            listed = not is_doubt(text, item) and (void or reader.joined(text, item))
+            if not listed:
+                return True
+    return False
 
 
 def _mentioned(reader: Reader, text: str, bare: bool) -> str | None:

@@ -84,13 +84,15 @@ _ABSENT = (
 _OTHERWISE = (
     r"(?:history|remote diagnosis) of|known|prior|previous|previously (?:treated|diagnosed|resected)"
     r"|treated(?: for)?|resected"
-    r"|resection of|status post|s/p|follow-?up (?:of|for|after)|referred (?:for|with)|in contrast to"
+    r"|resection of|first|second|third|alternatively?|wrong|incorrect|worst|post|pseudo|anti|pre|status post|s/p"
+    r"|follow-?up (?:of|for|after)|referred (?:for|with)"
+    r"|in contrast to"
     r"|compared (?:to|with)|(?:differ(?:s|ent)?|distinguish\w*) from"
     r"|such as|e\.g\.,?|for example,?|for instance,?|including|at least|at most|up to|below|above|mimic(?:s|king)?"
-    r"|evaluate for|work-?up for|differential(?: diagnosis)?(?: of)?"
+    r"|evaluate for|work-?up for"
 )
 NEGATION_BEFORE = (
-    rf"(?:\b(?:{_ABSENT}|{_OTHERWISE})|n't)[\s-]+"
+    rf"(?:\b(?:{_ABSENT}|{_OTHERWISE})|n't)[\s:-]+"
     r"(?:(?:an?|the|any|to|be|been|of|for|with|in|evidence|signs?|features?|consistent|compatible|typical"
     r"|suggest(?:ive)?"
     r"|indicative|likely|really|option|diagnosis|answer|either|due|choosing|choose|saying|say|show|support"
@@ -110,7 +112,10 @@ _SAYS = (
     r"|call|consider|claim|diagnose|suspect|mistake|be (?:tempted|inclined))(?:s|d|ed)?"
 )
 NEGATED_CLAUSE = (
-    r"\bneither\b|\b(?:if|whether|unless)\s+(?!i\b|forced|pressed|asked|required|pushed)[^,]*$"
+    r"\bneither\b|\b(?:if|unless) (?:it(?:'s| is) )?not\b|\bnot (?:saying|claiming|suggesting|arguing|implying)\b"
+    r"|\bdifferential(?: diagnos[ei]s)?\s*(?:of\b|for\b|:|includes?\b)"
+    r"|\b(?:unlikely|excluded|ruled out|rejected|negative|absent|against|alternatives?|options|choices)\s*:"
+    r"|\b(?:if|whether|unless)\s+(?!i\b|forced|pressed|asked|required|pushed)[^,]*$"
     r"|\b(?:suppos(?:e|ing)|assum(?:e|es|ed|ing)|imagine|hypothetically|consider(?:ed|ing)?)\b[^,]*$"
     r"|(?<!no )(?<!without )(?<!without a )(?<!any )(?<!beyond )(?<!little )\bdoubt(?:s|ed|ful)?\b"
     r"|\b(?:refus(?:e|es|ing)|declin(?:e|es|ing)) to\b|\bfar from\b|\bnothing (?:to )?(?:suggest|support"
@@ -121,7 +126,8 @@ NEGATED_CLAUSE = (
     r"|sceptical) that\b"
     r"|\b(?:wrong|incorrect|mistaken?|inaccurate|premature|irresponsible|tempting|misleading|tempted|easy) to\b"
     r"|\b(?:least|(?:second|next)[\s-]+(?:most[\s-]+)?)\s*(?:likely|probable|plausible)\b"
-    r"|\b(?:wrong|incorrect|alternative|other|worst|unlikely) (?:answer|option|choice|diagnosis|possibility)\b"
+    r"|\b(?:wrong|incorrect|alternative|other|worst|unlikely|second|third|next) (?:answer|option|choice"
+    r"|diagnosis|possibility)\b"
     r"|\b(?:initial|first|previous|earlier|original)(?:ly)? (?:answer|thought|guess|impression|choice|diagnosis)\b"
     rf"|\b{_PERSON}\s+(?:(?:who|might|may|could|would|can|will|should|often|sometimes|people|wrongly|mistakenly|also"
     rf"|initially)\s+){{0,3}}{_SAYS}\b"
@@ -132,7 +138,7 @@ NEGATED_CLAUSE = (
 _DENIED = (
     r"(?:unlikely|less \w+|improbable|implausible|excluded|ruled out|incorrect|wrong|false|not\b|absent|lacking"
     r"|missing"
-    r"|doubtful|questionable|impossible|remote|unsupported|inconsistent|untenable|out of the question|off the table"
+    r"|doubtful|questionable|impossible|remote|unsupported|inconsistent|untenable|out\b|off the table"
     r"|dismissed|rejected|discarded|eliminated|negative|untrue|low\b|a mistake)"
 )
 _WORDS = (
@@ -161,7 +167,7 @@ HYPOTHETICAL = (
     r"|classically|normally"
     r"|frequently|is (?:typically|usually|often|generally|commonly|classically|normally|an?|characteri[sz]ed"
     r"|known|defined)"
-    r"|was (?:suspected|considered))\b"
+    r"|was (?:suspected|considered)|(?:(?:has been|was|were) )?(?:treated|resected))\b"
 )
 
 CLAUSE_END = (
@@ -169,6 +175,9 @@ CLAUSE_END = (
     r"|,\s*(?=(?:so|thus|hence|therefore|the (?:\w+ )?(?:answer|diagnosis)"
     r"|i (?:would |'d )?(?:choose|pick|say|go|think(?!,)|believe(?!,)|conclude)|my)\b)"
 )
+# Where a heading begins and ends: "A: solitary, B: multiple".
+HEADING_BEFORE = r"(?:^|\n|[.,;]\s+|\band\s+)$"
+HEADING_AFTER = r"\s*(?:[:=]|[–—-]\s|[.)]\s+\w)"
 # Where a clause begins and ends that may consist of an option alone.
 ALONE_START = (
     r"(?:^|[.;,!?\n–—]|\s-\s|\b(?:but|yet|so)\b)\s*(?:(?:but|yet|so|then|probably|likely|most likely|still"
@@ -207,7 +216,8 @@ RETRACTION = (
     rf"|instead(?={_AT}))|(?:it )?should (?:be|have been|read)\b|correct(?:ion|ed)\b|actually\b|rather\b(?! than)"
     r"|(?:sorry|apologies)\b(?!,?\s+(?:(?:but )?(?:as an ai|i|we)\b(?!\s+(?:meant?|was wrong|should|is|think))"
     r"|for\b|about\b|that\b|to\b)))"
-    rf"|(?:^|{_SENTENCE}|[.,;!?…\n(—–]|\bbut\b|\bhmm+\b[,.…]*|\boh\b,?|\bwait\b,?)\s*(?P<no>no|nope|nah|nein|non)(?={_AT}"
+    rf"|(?:^|{_SENTENCE}|[.,;!?…\n(—–]|\bbut\b|\bhmm+\b[,.…]*|\boh\b,?|\bwait\b,?)\s*(?P<no>no|nope|nah|nein"
+    rf"|non)(?={_AT}"
     rf"|\s+(?:wait|actually|sorry|it(?:'s|\s+is))\b))"
 )
 
