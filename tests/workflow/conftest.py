@@ -7,7 +7,8 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ class Clone:
 
     root: Path
     store: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, *arguments: str, expect: int = 0, **variables: str) -> str:
         """Run Snakemake; returns what it said."""
@@ -30,6 +32,7 @@ class Clone:
             "PYTHONDONTWRITEBYTECODE": "1",
             "STEADYREAD_STORE": str(self.store),
             "HF_HUB_OFFLINE": "1",
+            **self.variables,
             **variables,
         }
         done = subprocess.run(
@@ -67,3 +70,14 @@ def clone(project: Path, tmp_path_factory: pytest.TempPathFactory):
         return Clone(root, tmp_path_factory.mktemp(f"{name}_store"))
 
     return make
+
+
+@pytest.fixture(scope="module")
+def tree(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Clone:
+    """A project of links, with results of its own and no data: for dry runs."""
+    root = tmp_path_factory.mktemp("tree")
+    for name in CODE:
+        (root / name).symlink_to(project / name)
+    (root / "slurm").symlink_to("profiles/slurm")
+    (root / "real").mkdir()
+    return Clone(root, root / "store", {"STEADYREAD_REALDATA": str(root / "real")})

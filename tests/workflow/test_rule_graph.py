@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -19,39 +17,6 @@ STUDIES = ("default", "real_sample")
 PROFILES = ((), ("--profile", "slurm"))
 PER_SHARD = ("slice_volumes", "mark_lesions", "perturb_images", "compose_trials")
 ONCE = ("register_cohort", "check_cohort", "estimate", "account_cases", "main_table", "flips_figure", "flow_diagram")
-
-
-@pytest.fixture(scope="module")
-def tree(project, tmp_path_factory) -> Path:
-    """A project of links, with results of its own and no data."""
-    root = tmp_path_factory.mktemp("tree")
-    for name in ("Snakefile", "workflow", "profiles", "config", "envs", "pyproject.toml"):
-        (root / name).symlink_to(project / name)
-    (root / "slurm").symlink_to("profiles/slurm")
-    (root / "real").mkdir()
-    return root
-
-
-def snakemake(root: Path, *arguments: str, expect: int = 0) -> str:
-    environment = {**os.environ, "STEADYREAD_REALDATA": str(root / "real"), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", *arguments],
-        cwd=root,
-        capture_output=True,
-        text=True,
-        env=environment,
-        timeout=120,
-        check=False,
-    )
-    text = done.stdout + done.stderr
-    assert done.returncode == expect, text[-3000:]
-    return text
-
-
-def jobs(root: Path, *arguments: str) -> dict[str, int]:
-    """Number of jobs by rule of a dry run."""
-    text = snakemake(root, "-n", *arguments)
-    return {name: int(count) for name, count in re.findall(r"^(\w+)\s+(\d+)$", text, flags=re.MULTILINE)}
 
 
 def fill(root: Path, study: str, *folders: str, shards: int = 2, models: tuple[str, ...] = ()) -> None:
@@ -88,13 +53,13 @@ def fill(root: Path, study: str, *folders: str, shards: int = 2, models: tuple[s
 def clean(tree):
     yield
     for name in ("results", "reports", ".snakemake"):
-        shutil.rmtree(tree / name, ignore_errors=True)
+        shutil.rmtree(tree.root / name, ignore_errors=True)
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=["default", "slurm"])
 @pytest.mark.parametrize("study", STUDIES)
 def test_every_study_under_every_profile_plans_the_whole_way(tree, study, profile):
-    planned = jobs(tree, *profile, "--config", f"study={study}")
+    planned = tree.planned(*profile, "--config", f"study={study}")
     assert planned["default"] == 1
     for rule in ONCE:
         assert planned[rule] == 1, rule
@@ -111,14 +76,14 @@ def test_every_study_file_is_in_this_matrix(project):
 
 @pytest.mark.parametrize("shards", [1, 3, 8])
 def test_jobs_grow_with_shards_and_not_with_cases(tree, shards):
-    planned = jobs(tree, "--config", f"shards={shards}")
+    planned = tree.planned("--config", f"shards={shards}")
     assert all(planned[rule] == shards for rule in PER_SHARD)
     assert planned["infer"] == 7
 
 
 @pytest.mark.parametrize("groups", [1, 2])
 def test_inference_is_one_job_per_model_and_group(tree, groups):
-    planned = jobs(tree, "--config", "shards=4", f"inference={{groups: {groups}}}", "models=[coin-2, constant-label]")
+    planned = tree.planned("--config", "shards=4", f"inference={{groups: {groups}}}", "models=[coin-2, constant-label]")
     assert planned["infer"] == planned["score"] == 2 * groups
     assert "build_random_model" not in planned
 
@@ -134,7 +99,7 @@ def test_inference_is_one_job_per_model_and_group(tree, groups):
     ],
 )
 def test_a_target_stops_where_it_says(tree, target, absent):
-    planned = jobs(tree, target)
+    planned = tree.planned(target)
     assert absent not in planned
     assert planned["slice_volumes"] == 2
 
@@ -149,27 +114,27 @@ def test_what_is_there_is_not_made_again(tree):
         "coin-2",
         "coin-3",
     )
-    phantom = tree / "results" / "phantom_cohort" / "20260805"
+    phantom = tree.root / "results" / "phantom_cohort" / "20260805"
     (phantom / "files").mkdir(parents=True)
     (phantom / "cohort.tsv").touch()
     os.utime(phantom / "cohort.tsv", (1_600_000_000, 1_600_000_000))
-    fill(tree, "default", "cohort", "slices")
-    assert not {"slice_volumes", "register_cohort", "make_phantom"} & set(jobs(tree))
-    fill(tree, "default", "trials")
-    assert "compose_trials" not in jobs(tree)
-    fill(tree, "default", "responses", "outcomes", models=models)
-    assert not {"infer", "score"} & set(jobs(tree))
+    fill(tree.root, "default", "cohort", "slices")
+    assert not {"slice_volumes", "register_cohort", "make_phantom"} & set(tree.planned())
+    fill(tree.root, "default", "trials")
+    assert "compose_trials" not in tree.planned()
+    fill(tree.root, "default", "responses", "outcomes", models=models)
+    assert not {"infer", "score"} & set(tree.planned())
 
 
 def test_a_limit_is_a_tree_of_its_own(tree):
-    text = snakemake(tree, "-n", "--config", "limit=4")
+    text = tree.run("-n", "--config", "limit=4")
     assert "results/default-limit4/cohort/cases.parquet" in text
     assert "results/default/cohort" not in text
 
 
 def test_a_configfile_is_read_whole(tree):
-    (tree / "other.yaml").write_text("study: other\nshards: 5\nmodels: [coin-2]\n")
-    planned = jobs(tree, "--configfile", "other.yaml")
+    (tree.root / "other.yaml").write_text("study: other\nshards: 5\nmodels: [coin-2]\n")
+    planned = tree.planned("--configfile", "other.yaml")
     assert planned["slice_volumes"] == 5
     assert planned["infer"] == 1
 
@@ -186,15 +151,15 @@ def test_a_configfile_is_read_whole(tree):
     ],
 )
 def test_a_wrong_configuration_stops_at_parse_time(tree, arguments, words):
-    (tree / "wrong.yaml").write_text("study: wrong\nslicing: {sise: 3}\n")
-    text = snakemake(tree, "-n", *arguments, expect=1)
+    (tree.root / "wrong.yaml").write_text("study: wrong\nslicing: {sise: 3}\n")
+    text = tree.run("-n", *arguments, expect=1)
     for word in words:
         assert word in text
     assert "Traceback" not in text
 
 
 def test_targets_are_documented(tree):
-    text = snakemake(tree, "--list-target-rules")
+    text = tree.run("--list-target-rules")
     for target in ("all", "cohort", "trials", "outcomes", "tables", "figures", "notebook"):
         assert re.search(rf"^{target} \(\w.+\)", text, flags=re.MULTILINE), f"{target} is listed without a word"
 

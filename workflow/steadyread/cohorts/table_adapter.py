@@ -145,8 +145,8 @@ def _read_lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     broken = [row for row, values in lines if _goes_over_rows(dict(zip(header, values, strict=False)))]
     if broken:
         raise StudyError(
-            f"cohort table: a cell that ends at {rows_text(broken)} goes over several lines: a quotation mark was opened "
-            "and closed further down, and the rows between are lost. Remove the quotation marks"
+            f"cohort table: a cell that ends at {rows_text(broken)} goes over several lines: a quotation mark was "
+            "opened and closed further down, and the rows between are lost. Remove the quotation marks"
         )
     uneven = [row for row, values in lines if len(values) != len(header)]
     if uneven:
