@@ -164,6 +164,13 @@ def test_targets_are_documented(tree):
         assert re.search(rf"^{target} \(\w.+\)", text, flags=re.MULTILINE), f"{target} is listed without a word"
 
 
+def test_snakemake_s_linter_finds_nothing_but_the_missing_conda_directives(tree):
+    """One environment serves every rule; that is the design."""
+    text = tree.run("--lint", expect=1)
+    titles = set(re.findall(r"^    \* (.+?):?$", text, flags=re.MULTILINE))
+    assert titles == {"Specify a conda environment or container for each rule."}
+
+
 def test_the_profiles_set_no_key_twice(project):
     import yaml
 
