@@ -15,7 +15,7 @@ from ..identity.code import closure_digest
 TABLES = ("numpy", "pyarrow")
 IMAGING = (*TABLES, "pillow", "scipy", "pydicom", "nibabel", "simpleitk", "highdicom")
 MODELS = (*TABLES, "pillow", "torch", "transformers", "tokenizers", "jinja2")
-FIGURES = (*TABLES, "pandas", "matplotlib", "seaborn", "pillow")
+FIGURES = (*TABLES, "matplotlib", "seaborn", "pillow")
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ _STAGES = (
         "steadyread.statistics.estimate",
         ("seed", "cohort.labels", "question", "arms", "models_table", "statistics"),
         (),
-        (*TABLES, "scipy", "statsmodels"),
+        (*TABLES, "scipy"),
     ),
     Stage("account_cases", "steadyread.statistics.account", ("arms", "models")),
     Stage(
@@ -140,7 +140,7 @@ _STAGES = (
         (*TABLES, "jinja2"),
         ("reporting/templates/*.j2",),
     ),
-    Stage("walkthrough", "steadyread.reporting.walkthrough", ("report.readout",), (), (*FIGURES, "nbclient")),
+    Stage("walkthrough", "steadyread.reporting.walkthrough", ("report.readout",), (), (*FIGURES, "pandas", "nbclient")),
 )
 
 STAGES: dict[str, Stage] = {stage.name: stage for stage in _STAGES}
