@@ -50,8 +50,6 @@ class CohortConfig(Section):
     def _phantom_is_synthetic(self) -> Self:
         if self.table is None and self.data_root is not None:
             raise ValueError("data_root goes with a table; the phantom cohort (no table) has none")
-        if self.table is None and self.synthetic is False:
-            raise ValueError("synthetic is false, but the phantom cohort (no table) was made, not acquired")
         return self
 
     @property

@@ -173,6 +173,10 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
         raise StudyError(f"{source}: models: {unknown} not in {MODELS_FILE}; known: {', '.join(known)}.{hint}")
     if len(set(study.models)) != len(study.models):
         raise StudyError(f"{source}: models: a model is named twice")
+    if study.cohort.table is None and study.cohort.synthetic is False:
+        raise StudyError(
+            f"{source}: cohort.synthetic is false, but the phantom cohort (no cohort.table) was made, not acquired"
+        )
     table = table_path(study, root)
     if table is not None and not table.is_file():
         raise StudyError(f"{source}: cohort.table: there is no file {study.cohort.table!r}")
