@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
 
@@ -192,6 +193,19 @@ def test_entry_modules_do_not_reach_the_registry():
         closure = code.module_closure(spec.module)
         assert "steadyread.stages.registry" not in closure, spec.name
         assert "steadyread.config.study" not in closure, spec.name
+
+
+STUDIES = ({}, {"cohort": {"table": "README.md"}}, {"cohort": {"table": "README.md", "synthetic": True}, "limit": 2})
+
+
+@pytest.mark.parametrize("given", STUDIES, ids=["phantom", "table", "synthetic table"])
+@pytest.mark.parametrize("name", STAGES)
+def test_what_a_stage_is_handed_is_what_it_takes(project, name, given):
+    """A stage sees no path, so its settings must hold without one."""
+    study, models = load_study(given, root=project)
+    for model in ("random-idefics3", "coin-2", "medgemma-4b-it"):
+        seen = settings.settings_of(name, study, models, {"model": model})
+        get_type_hints(STAGES[name].load())["settings"].model_validate(seen)
 
 
 def test_a_stage_sees_the_settings_it_names_and_no_path(project, monkeypatch):
