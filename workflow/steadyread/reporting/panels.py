@@ -189,7 +189,8 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
     if any(row["estimate_status"] == EstimateStatus.INCOMPLETE for row in shown):
         notes.append(
             "Incomplete: some responses ended in an error of the machine; "
-            "the bounds take all of them for the worst and for the best."
+            "the bounds take all of them for the worst and for the best, and the value, over complete pairs, may "
+            "lie outside them."
         )
     notes += _not_asked_twice(shown) + _undefined(shown)
     powers = sorted(row["mde"] for row in shown if row["mde"])
