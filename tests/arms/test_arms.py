@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from steadyread.arms.presentation import ImageMode, Presentation, SliceFacts
 from steadyread.arms.registry import ARMS, EVIDENCE_PRESERVING, PROTOCOL_EVIDENCE_PRESERVING
-from steadyread.contracts.enums import ArmName, Mark, Reason
+from steadyread.contracts.enums import LESION_ARMS, ArmName, Mark, Reason
 from steadyread.contracts.problems import CaseProblem
 
 TWO = ("GBM", "MET", "UNSURE")
@@ -210,7 +210,9 @@ def test_no_image_shows_nothing_and_blank_images_stand_for_every_slice() -> None
 
 # --- why a case does not fit -------------------------------------------------------------------
 
-LESION_ARMS = (ArmName.LESION_REMOVED, ArmName.MATCHED_REMOVED)
+
+def test_the_arms_that_a_bad_annotation_costs_are_those_that_need_lesions() -> None:
+    assert set(LESION_ARMS) == {arm.name for arm in ARMS.values() if arm.needs_lesions}
 
 
 @pytest.mark.parametrize("name", LESION_ARMS)
