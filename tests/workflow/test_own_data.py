@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from steadyread.contracts.files import read_rows
-from steadyread.contracts.tables import CASES, EXCLUSIONS, FLOW
+from steadyread.contracts.tables import CASES, EXCLUSIONS, FLOW, RESPONSES
+from steadyread.phantom.random_model import write_random_model
 from steadyread.stages.dispatch import run_stage
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
@@ -149,3 +150,25 @@ def test_a_wrong_table_stops_and_says_where(mine, old, new, words):
     for word in words:
         assert word in text, text[-2000:]
     assert "Traceback" not in text
+
+
+def test_an_own_model_is_a_folder_and_one_line_and_a_change_in_it_is_noticed(mine):
+    """The README's "own model in three", with the random model as somebody's folder."""
+    folder = mine.root / "elsewhere"
+    write_random_model(folder, 3)
+    models = mine.root / "config" / "models.yaml"
+    entry = (
+        "{id: my-model, family: idefics3, backend: transformers, source: {kind: folder, path: elsewhere}, licence: MIT}"
+    )
+    models.write_text(models.read_text() + f"  - {entry}\n")
+    study = ("--config", "study=mine", "models=[my-model, constant-slot-1]", "limit=2")
+    mine.run(*study)
+    rows = read_rows(mine.root / "results/mine-limit2/responses/my-model/0/responses.parquet", RESPONSES)
+    assert len(rows) > 10
+    assert {row["error"] for row in rows} == {None}
+    assert mine.planned(*study) == {}
+    write_random_model(folder, 4)
+    planned = mine.planned(*study)
+    assert {"list_snapshot", "infer", "score", "estimate"} <= set(planned)
+    assert planned["infer"] == 1
+    assert "slice_volumes" not in planned
