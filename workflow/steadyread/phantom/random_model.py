@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,31 +21,24 @@ from ..identity.seeds import generator
 from ..inference.asked import AskedModel
 from ..inference.snapshots import describe_snapshot, write_listing
 from ..stages.job import Files
+from .idefics3 import Architecture, build_model, build_processor, save
 
-SIDE = 64
-"""Side in pixels to which the processor scales a slice."""
-
-PATCH = 16
-SHUFFLE = 2
-TOKENS_PER_SLICE = (SIDE // PATCH // SHUFFLE) ** 2
-HIDDEN = 64
-POSITIONS = 4096
-
-START, END, PAD, IMAGE = "<|im_start|>", "<end_of_utterance>", "<pad>", "<image>"
+SIZE = Architecture(
+    side=64,
+    patch=16,
+    shuffle=2,
+    vision_width=64,
+    vision_layers=2,
+    text_width=64,
+    text_layers=3,
+    text_hidden=128,
+    key_value_heads=4,
+    vocabulary=440,
+)
 LETTERS = "ABC"
 LETTER_GAIN, END_GAIN = 6.0, 5.0
 """Output rows of the answer letters and of the end are longer than others, so that a share of the
 generated texts is a letter: the text readout would else never see an answer."""
-
-_SPECIAL = (PAD, START, END, "<fake_token_around_image>", IMAGE, "<global-img>")
-
-CHAT_TEMPLATE = (
-    "<|im_start|>{% for message in messages %}{{ message['role'] | capitalize }}:"
-    "{% for part in message['content'] %}"
-    "{% if part['type'] == 'image' %}<image>{% else %} {{ part['text'] }}{% endif %}"
-    "{% endfor %}<end_of_utterance>\n{% endfor %}"
-    "{% if add_generation_prompt %}Assistant:{% endif %}"
-)
 
 CORPUS = (
     "Slices of a brain MRI of one patient. Which diagnosis is most likely? Answer with one letter.",
@@ -89,53 +81,21 @@ def build_random_model(
 def write_random_model(folder: Path, seed: int) -> None:
     """Write processor and weights into a folder."""
     import torch
-    from transformers import AutoModelForImageTextToText, Idefics3Config, logging
+    from transformers import logging
 
     logging.disable_progress_bar()
-    processor = _processor()
+    processor = build_processor(SIZE, CORPUS)
     tokenizer = processor.tokenizer
-    config = Idefics3Config(
-        text_config={
-            "model_type": "llama",
-            "hidden_size": HIDDEN,
-            "intermediate_size": 2 * HIDDEN,
-            "num_hidden_layers": 3,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 4,
-            "vocab_size": len(tokenizer),
-            "max_position_embeddings": POSITIONS,
-            "pad_token_id": tokenizer.pad_token_id,
-            "bos_token_id": tokenizer.bos_token_id,
-            "eos_token_id": tokenizer.eos_token_id,
-            "tie_word_embeddings": False,
-        },
-        vision_config={
-            "hidden_size": HIDDEN,
-            "intermediate_size": 2 * HIDDEN,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "image_size": SIDE,
-            "patch_size": PATCH,
-        },
-        image_token_id=tokenizer.convert_tokens_to_ids(IMAGE),
-        scale_factor=SHUFFLE,
-        pad_token_id=tokenizer.pad_token_id,
-        tie_word_embeddings=False,
-    )
     # The library initialises from the global stream: forked, so that nobody else's draws move.
     with torch.random.fork_rng(devices=[]):
-        model = AutoModelForImageTextToText.from_config(config, attn_implementation="sdpa")
+        model = build_model(SIZE, processor)
     with torch.no_grad():
         for name, tensor in model.named_parameters():
             tensor.copy_(torch.from_numpy(_draw(name, tuple(tensor.shape), seed)))
         spoken = [tokenizer.encode(f" {letter}", add_special_tokens=False)[0] for letter in LETTERS]
         model.lm_head.weight[spoken] *= LETTER_GAIN
         model.lm_head.weight[tokenizer.eos_token_id] *= END_GAIN
-    model.generation_config.eos_token_id = tokenizer.eos_token_id
-    model.generation_config.pad_token_id = tokenizer.pad_token_id
-    folder.mkdir(parents=True, exist_ok=True)
-    model.save_pretrained(folder)
-    processor.save_pretrained(folder)
+    save(folder, model, processor)
 
 
 def _draw(name: str, shape: tuple[int, ...], seed: int) -> NDArray[np.float32]:
@@ -162,31 +122,3 @@ _GAINS = (
     ("lm_head", 2.0),
 )
 """Gain over unit variance by part of the model; see `_draw`."""
-
-
-def _processor() -> Any:
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import Idefics3ImageProcessorPil, Idefics3Processor, PreTrainedTokenizerFast
-
-    pieces = Tokenizer(models.BPE())
-    pieces.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    pieces.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=440,
-        initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
-        special_tokens=list(_SPECIAL),
-        show_progress=False,
-    )
-    pieces.train_from_iterator(CORPUS, trainer)
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=pieces,
-        pad_token=PAD,
-        bos_token=START,
-        eos_token=END,
-        additional_special_tokens=list(_SPECIAL),
-        padding_side="left",
-        model_max_length=POSITIONS,
-    )
-    side = {"longest_edge": SIDE}
-    images = Idefics3ImageProcessorPil(do_image_splitting=False, size=side, max_image_size=side)
-    return Idefics3Processor(images, tokenizer, image_seq_len=TOKENS_PER_SLICE, chat_template=CHAT_TEMPLATE)
