@@ -89,7 +89,7 @@ def _yaml_lines(model: type[BaseModel], indent: str = "") -> Iterator[str]:
 
 def _section(field: FieldInfo) -> type[BaseModel] | None:
     kind = field.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+    return kind if _is_section(kind) else None
 
 
 def _described(field: FieldInfo) -> str:
@@ -127,6 +127,8 @@ def _type_name(annotation: Any) -> str:
     if origin in (typing.Union, types.UnionType):
         return " or ".join(_type_name(part) for part in typing.get_args(annotation))
     if origin is tuple:
+        if _is_section(typing.get_args(annotation)[0]):
+            return "list of mappings"
         return f"list of {_type_name(typing.get_args(annotation)[0])}"
     if origin is dict:
         return "mapping"
@@ -157,6 +159,19 @@ def _rows(model: type[BaseModel], prefix: str) -> Iterator[str]:
         default = "required" if field.is_required() else f"`{json.dumps(_plain(field.default), ensure_ascii=False)}`"
         meaning = " ".join(_described(field).split()).replace("|", "\\|")
         yield f"| `{prefix}{name}` | {_type_name(field.annotation)}{_bounds(field)} | {default} | {meaning} |"
+        listed = _listed_section(field)
+        if listed is not None:
+            yield from _rows(listed, f"{prefix}{name}[].")
+
+
+def _listed_section(field: FieldInfo) -> type[BaseModel] | None:
+    """The section that a list holds, if it holds one."""
+    item = (*typing.get_args(field.annotation), None)[0] if typing.get_origin(field.annotation) is tuple else None
+    return item if _is_section(item) else None
+
+
+def _is_section(kind: Any) -> typing.TypeGuard[type[BaseModel]]:
+    return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
 def _readme_text() -> str:

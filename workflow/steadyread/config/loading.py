@@ -18,6 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from ..contracts.problems import StudyError
+from .comparisons import comparison_problems
 from .labels import label_collisions
 from .models_lock import apply_lock
 from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
@@ -191,6 +192,11 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
     collisions = label_collisions(study.cohort.labels, prompt.synonyms, unsure=study.question.unsure)
     if collisions:
         raise StudyError("\n".join(f"{source}: cohort.labels: {problem}" for problem in collisions))
+    problems = comparison_problems(
+        study.statistics.comparisons, study.models, study.arms.enabled, unsure=study.question.unsure
+    )
+    if problems:
+        raise StudyError("\n".join(f"{source}: statistics.comparisons: {problem}" for problem in problems))
     if study.inference.groups > study.shards:
         raise StudyError(
             f"{source}: inference.groups is {study.inference.groups}, more than shards ({study.shards}): "

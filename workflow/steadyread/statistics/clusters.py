@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,3 +82,17 @@ class ClusterSums:
             residuals = self.sums - self.mean * self.counts
             result: Floats = np.where(groups > 1, groups / (groups - 1.0), np.nan) * (residuals**2).sum(0) / self.n**2
         return result
+
+    def combined_variance(self, columns: Sequence[int], coefficients: Sequence[float]) -> float:
+        """Sampling variance of Σ coefficient · mean of column where patients are drawn, linearised.
+
+        As `cluster_variance`, with the residuals of all columns added up within each patient; the
+        groups G are the patients that any of the columns counts.
+        """
+        chosen = list(columns)
+        groups = int((self.counts[:, chosen] > 0).any(axis=1).sum())
+        if groups < 2:
+            return float("nan")
+        with np.errstate(invalid="ignore", divide="ignore"):
+            residuals = (self.sums - self.mean * self.counts)[:, chosen] / self.n[chosen]
+        return groups / (groups - 1) * float(((residuals @ np.asarray(coefficients)) ** 2).sum())

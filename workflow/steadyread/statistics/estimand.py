@@ -96,6 +96,9 @@ class Estimand:
         Whether it carries a p (PROTOCOLS 0.7 lists which do); needs a single term.
     family
         Name of the family Holm's correction runs over, None for an exploratory p.
+    own_units
+        The terms are two models', each over the units that its own answers admit: n is the smaller
+        number of the two, and an event is what `evaluate` says of such terms.
     """
 
     metric: Metric
@@ -108,6 +111,7 @@ class Estimand:
     difference: bool = False
     tested: bool = False
     family: str | None = None
+    own_units: bool = False
 
     @property
     def arms(self) -> list[str]:

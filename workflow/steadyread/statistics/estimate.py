@@ -20,7 +20,8 @@ from ..contracts.files import read_table, write_table
 from ..contracts.problems import StudyError
 from ..contracts.tables import CASES, ESTIMATES, OUTCOMES, TRIALS
 from ..stages.job import Files
-from .estimand import Context
+from .compare import compare
+from .estimand import Context, Estimand
 from .evaluate import Draws, evaluate
 from .floor import assert_floor_is_zero
 from .metrics import estimands_of
@@ -94,7 +95,7 @@ class EstimateSettings(Section):
 
 
 def estimate(inputs: Files, outputs: Files, settings: EstimateSettings, wildcards: Mapping[str, str]) -> None:
-    """Estimate every metric of every model under every readout.
+    """Estimate every metric of every model under every readout, and the differences of compared models.
 
     Parameters
     ----------
@@ -129,13 +130,17 @@ def estimate_rows(
     readings = readings_of(index, outcomes, [model.id for model in settings.models_table])
     arms = tuple(arm for arm in settings.arms.enabled if arm is not ArmName.REPEAT)
     rows: list[dict[str, Any]] = []
+    estimands: dict[tuple[str, str], list[Estimand]] = {}
     for model in settings.models_table:
         for readout, reading in readings[model.id].items():
             if model.floor_is_zero:
                 assert_floor_is_zero(reading)
             context = Context(reading, readings[model.id], arms, settings.question.unsure, EVIDENCE_PRESERVING)
-            found = evaluate(estimands_of(context), index.units, draws)
+            estimands[model.id, readout] = estimands_of(context)
+            found = evaluate(estimands[model.id, readout], index.units, draws)
             rows += [{"study": study, "model": model.id, "readout": readout, **row} for row in found]
         _LOG.info("model %s is estimated", model.id)
+    compared = compare(settings.statistics.comparisons, estimands, index.units, draws)
+    rows += [{"study": study, **row} for row in compared]
     adjust(rows)
     return rows

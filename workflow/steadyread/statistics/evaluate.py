@@ -12,7 +12,7 @@ import numpy as np
 from ..config.statistics import StatisticsConfig
 from ..contracts.enums import Denominator, EstimateStatus, Metric
 from .bootstrap import BOOTSTRAP, Resamples, percentile_interval
-from .clusters import ClusterSums, Floats
+from .clusters import Bools, ClusterSums, Floats
 from .estimand import Estimand, Term
 from .permutation import MCNEMAR, SignFlips, mcnemar_p
 from .power import minimum_detectable_difference
@@ -80,8 +80,12 @@ def evaluate(estimands: Sequence[Estimand], units: Units, draws: Draws) -> list[
         row = _blank(estimand)
         _describe(row, estimand, columns, chosen)
         if estimand.difference:
-            moved = _patients_with_event(sums, chosen)
-            _contrast(row, columns, chosen[0], resampled.get(number), moved, draws.rules)
+            _spread(row, estimand, columns, chosen)
+            if estimand.own_units:
+                moved = _patients_apart(values, counted, units, chosen)
+            else:
+                moved = _patients_with_event(sums, chosen)
+            _contrast(row, resampled.get(number), moved, draws.rules)
         else:
             _share(row, columns, chosen[0])
         if number in tests and row["value"] is not None:
@@ -96,6 +100,8 @@ class _Columns:
     """Everything that is computed for all columns at once."""
 
     def __init__(self, sums: ClusterSums, confidence: float) -> None:
+        self.sums = sums
+        self.confidence = confidence
         self.n = sums.n
         self.clusters = sums.clusters
         self.mean = sums.mean
@@ -123,8 +129,10 @@ def _blank(estimand: Estimand) -> dict[str, Any]:
 
 def _describe(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen: list[int]) -> None:
     """Value, counts and the bounds that ERROR leaves."""
-    row["n"] = int(columns.n[chosen[0]])
-    row["clusters"] = int(columns.clusters[chosen[0]])
+    # Of several terms the first says how many there are, except where two models count for themselves.
+    counting = chosen if estimand.own_units else chosen[:1]
+    row["n"] = int(columns.n[counting].min())
+    row["clusters"] = int(columns.clusters[counting].min())
     row["n_error"] = int(np.logical_or.reduce([term.lost for term in estimand.terms]).sum())
     pairs = list(zip(estimand.coefficients, chosen, strict=True))
     value = sum(factor * columns.mean[column] for factor, column in pairs)
@@ -158,15 +166,23 @@ def _share(row: dict[str, Any], columns: _Columns, column: int) -> None:
     row["low"], row["high"], row["interval_method"] = columns.low[column], columns.high[column], WILSON
 
 
-def _contrast(
-    row: dict[str, Any], columns: _Columns, column: int, resampled: Floats | None, moved: int, rules: StatisticsConfig
-) -> None:
+def _spread(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen: list[int]) -> None:
+    """Design effect and detectable difference; Δ, whose means run over unlike cases, has neither."""
+    if row["value"] is None or row["metric"] == Metric.DELTA:
+        return
+    if not estimand.own_units:
+        row["design_effect"] = columns.paired_effect[chosen[0]]
+        row["n_effective"] = row["n"] / row["design_effect"]
+        row["mde"] = columns.mde[chosen[0]]
+        return
+    variance = columns.sums.combined_variance(chosen, estimand.coefficients)
+    groups = np.asarray([row["clusters"]])
+    row["mde"] = minimum_detectable_difference(np.asarray([variance]), groups, columns.confidence)[0]
+
+
+def _contrast(row: dict[str, Any], resampled: Floats | None, moved: int, rules: StatisticsConfig) -> None:
     if row["value"] is None or resampled is None:
         return
-    if row["metric"] != Metric.DELTA:
-        row["design_effect"] = columns.paired_effect[column]
-        row["n_effective"] = row["n"] / row["design_effect"]
-        row["mde"] = columns.mde[column]
     needed = rules.min_patients_with_event
     if moved < needed or row["clusters"] < 2:
         _too_few(row, f"paired outcomes differ in {moved} of {row['clusters']} patients, {needed} are needed")
@@ -246,6 +262,20 @@ def _patients_with_event(sums: ClusterSums, chosen: list[int]) -> int:
     """Patients in whom any paired outcome differs (sums may cancel, squares do not)."""
     moved = (sums.squares[:, chosen] > 0).any(axis=1)
     return int(moved.sum())
+
+
+def _patients_apart(values: Floats, counted: Bools, units: Units, chosen: list[int]) -> int:
+    """Patients in whom two models' outcomes differ, where each model counts units of its own.
+
+    A patient differs in the events where a unit's value, 0 if not counted, is not the same for both
+    models, and in the rest where one minus the value is not. The smaller number counts: models that
+    never have the event are not told apart by how many units they could have had it in, nor are
+    models that always have it. Over the same units this is the number of paired outcomes that differ.
+    """
+    kept = counted[:, chosen]
+    event, rest = (np.where(kept, part, 0.0) for part in (values[:, chosen], 1 - values[:, chosen]))
+    apart = [np.logical_or.reduceat(part[:, 0] != part[:, 1], units.starts).sum() for part in (event, rest)]
+    return int(min(apart))
 
 
 def _plain(value: Any) -> Any:

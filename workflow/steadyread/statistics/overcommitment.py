@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..config.comparisons import COMMITMENT_ARMS
 from ..contracts.enums import ArmName, Denominator, Metric, OutcomeStatus
 from .clusters import Bools
 from .estimand import Context, Estimand, Term, difference, over_variants
 from .reading import LOST, Reading
 
-COMMITMENT_ARMS = (
-    ArmName.BASE,
-    ArmName.LESION_REMOVED,
-    ArmName.MATCHED_REMOVED,
-    ArmName.NO_IMAGE,
-    ArmName.BLANK_IMAGE,
-)
 SHARES = (OutcomeStatus.UNSURE, OutcomeStatus.REFUSED, OutcomeStatus.UNPARSED, OutcomeStatus.TRUNCATED)
 HEADLINE_FAMILY = "overcommitment_matched_lesion"
 
