@@ -9,6 +9,73 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 FloatArray = NDArray[np.float64]
+Box = tuple[slice, slice, slice]
+
+
+@dataclass(frozen=True, eq=False)
+class Lattice:
+    """Points at origin + steps @ index.
+
+    Attributes
+    ----------
+    origin
+        RAS millimetres of index (0, 0, 0), shape (3,).
+    steps
+        Millimetres (RAS) from one index to the next, one column per axis, shape (3, 3).
+    shape
+        Number of points along each axis.
+    """
+
+    origin: FloatArray
+    steps: FloatArray
+    shape: tuple[int, int, int]
+
+    def points(self) -> NDArray[np.float32]:
+        """RAS millimetres of all points, shape (3, *shape)."""
+        first, second, third = (
+            self.steps[:, axis, None] * np.arange(self.shape[axis])[None, :]
+            + (self.origin[:, None] if axis == 0 else 0)
+            for axis in range(3)
+        )
+        points = first[:, :, None, None] + second[:, None, :, None] + third[:, None, None, :]
+        return points.astype(np.float32)
+
+    @property
+    def normal(self) -> FloatArray:
+        """Unit vector (RAS) through the slices, shape (3,)."""
+        through: FloatArray = self.steps[:, 2] / float(np.linalg.norm(self.steps[:, 2]))
+        return through
+
+    def index_of(self, point: FloatArray) -> FloatArray:
+        """The fractional index of a point, RAS millimetres, shape (3,)."""
+        index: FloatArray = np.linalg.solve(self.steps, point - self.origin)
+        return index
+
+    def around(self, point: FloatArray, reach: float) -> Box:
+        """The part of the lattice within a distance (mm) of a point along each axis; may be empty."""
+        middle = self.index_of(point)
+        half = reach / np.linalg.norm(self.steps, axis=0)
+        starts = [int(np.clip(np.ceil(value), 0, n)) for value, n in zip(middle - half, self.shape, strict=True)]
+        stops = [int(np.clip(np.floor(value) + 1, 0, n)) for value, n in zip(middle + half, self.shape, strict=True)]
+        first, second, third = (slice(start, max(start, stop)) for start, stop in zip(starts, stops, strict=True))
+        return first, second, third
+
+    def part(self, box: Box) -> Lattice:
+        """The lattice of a box of this one."""
+        starts = np.array([side.start for side in box], dtype=float)
+        first, second, third = (side.stop - side.start for side in box)
+        return Lattice(self.origin + self.steps @ starts, self.steps, (first, second, third))
+
+    def moved(self, offset: FloatArray) -> Lattice:
+        """The lattice moved by millimetres (RAS)."""
+        return Lattice(self.origin + offset, self.steps, self.shape)
+
+    def mirrored(self) -> Lattice:
+        """The mirror image in the plane x = 0, the first axis reversed so that it runs right again."""
+        mirror = np.array([-1.0, 1.0, 1.0])
+        steps = self.steps * mirror[:, None]
+        origin = self.origin * mirror + steps[:, 0] * (self.shape[0] - 1)
+        return Lattice(origin, steps * np.array([-1.0, 1.0, 1.0]), self.shape)
 
 
 @dataclass(frozen=True)
@@ -49,6 +116,12 @@ class Grid:
         middle = (np.asarray(self.shape) - 1) / 2
         matrix[:3, 3] = np.asarray(self.centre) - matrix[:3, :3] @ middle
         return matrix
+
+    @property
+    def lattice(self) -> Lattice:
+        """The voxel centres."""
+        affine = self.affine
+        return Lattice(affine[:3, 3], affine[:3, :3], self.shape)
 
     def slice_points(self, k: int) -> FloatArray:
         """RAS millimetres of the voxel centres of slice k, shape (right, front, 3)."""
