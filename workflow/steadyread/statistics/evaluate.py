@@ -85,7 +85,7 @@ def evaluate(estimands: Sequence[Estimand], units: Units, draws: Draws) -> list[
                 moved = _patients_apart(values, counted, units, chosen)
             else:
                 moved = _patients_with_event(sums, chosen)
-            _contrast(row, resampled.get(number), moved, draws.rules)
+            _contrast(row, estimand, resampled.get(number), moved, draws.rules)
         else:
             _share(row, columns, chosen[0])
         if number in tests and row["value"] is not None:
@@ -180,12 +180,16 @@ def _spread(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen: 
     row["mde"] = minimum_detectable_difference(np.asarray([variance]), groups, columns.confidence)[0]
 
 
-def _contrast(row: dict[str, Any], resampled: Floats | None, moved: int, rules: StatisticsConfig) -> None:
+def _contrast(
+    row: dict[str, Any], estimand: Estimand, resampled: Floats | None, moved: int, rules: StatisticsConfig
+) -> None:
     if row["value"] is None or resampled is None:
         return
     needed = rules.min_patients_with_event
     if moved < needed or row["clusters"] < 2:
-        _too_few(row, f"paired outcomes differ in {moved} of {row['clusters']} patients, {needed} are needed")
+        whose = "the two models differ in" if estimand.own_units else "paired outcomes differ in"
+        of = "" if estimand.own_units else f" of {row['clusters']}"
+        _too_few(row, f"{whose} {moved}{of} patients, {needed} are needed")
         return
     low, high, valid = percentile_interval(resampled, row["value"], rules.confidence)
     row["low"], row["high"], row["resamples"], row["interval_method"] = low, high, valid, BOOTSTRAP
