@@ -26,6 +26,8 @@ class Prompt(Section):
     """System message, if any."""
     images_preamble: str
     """Text before the images; `{count}` is their number."""
+    slice_line: str = "Slice {number}:"
+    """Text before each image where slices are numbered; `{number}` is the shown position, from 1."""
     no_image_preamble: str
     """Text in place of the images; mentions neither images nor MRI."""
     stem: str

@@ -37,7 +37,7 @@ def symbols_for(count: int) -> list[str]:
 
 
 def compose_messages(
-    prompt: Prompt, images: Sequence[str], options: Sequence[str], blind: bool = False
+    prompt: Prompt, images: Sequence[str], options: Sequence[str], blind: bool = False, numbered: bool = False
 ) -> list[Message]:
     """The messages of one request, in the shape of TRIALS.messages.
 
@@ -51,6 +51,8 @@ def compose_messages(
         Answer options in shown order.
     blind
         Ask without images, in words that mention none.
+    numbered
+        Number the slices by shown position, from 1: anatomical numbers would reveal a reversal.
 
     Raises
     ------
@@ -70,7 +72,12 @@ def compose_messages(
         content = [_text(text)]
     else:
         preamble = _fill(prompt, "images_preamble", count=len(images))
-        content = [_text(preamble), *[_image(image_id) for image_id in images], _text("\n".join(lines))]
+        shown = [
+            part
+            for number, image_id in enumerate(images, start=1)
+            for part in (*([_text(_fill(prompt, "slice_line", number=number))] if numbered else []), _image(image_id))
+        ]
+        content = [_text(preamble), *shown, _text("\n".join(lines))]
     system = [] if prompt.system is None else [{"role": "system", "content": [_text(prompt.system)]}]
     return [*system, {"role": "user", "content": content}]
 
