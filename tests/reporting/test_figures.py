@@ -35,7 +35,12 @@ def drawn(tmp_path, put):
 
 def flips_settings(synthetic: bool = False) -> FlipsFigureSettings:
     return FlipsFigureSettings.model_validate(
-        {"report": {"dpi": 72}, "cohort": {"synthetic": synthetic}, "statistics": {"confidence": 0.95}}
+        {
+            "report": {"dpi": 72},
+            "cohort": {"synthetic": synthetic},
+            "statistics": {"confidence": 0.95},
+            "models_table": [],
+        }
     )
 
 

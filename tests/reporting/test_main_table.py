@@ -25,6 +25,7 @@ def settings_for(synthetic: bool = False, readout: str = "text", note: str | Non
             "report": {"readout": readout, "title": "50 % & more_#1", "note": note},
             "cohort": {"synthetic": synthetic},
             "statistics": {"confidence": 0.95},
+            "models_table": [],
         }
     )
 

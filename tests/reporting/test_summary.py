@@ -207,7 +207,7 @@ def test_garbage_is_said_before_any_flip_and_stands_in_the_table(estimate, lost,
 
 def test_readers_with_known_answers_come_last_in_every_table(study):
     models = [{**MODELS[1], "id": "a-coin"}, {**MODELS[0], "id": "z-model"}]
-    book = Book(study(models=("a-coin", "z-model")), last=["a-coin"])
+    book = Book(study(models=("a-coin", "z-model")), order=["z-model", "a-coin"])
     assert book.models == ["z-model", "a-coin"]
     assert [line[0] for line in overview_of(book, Readout.TEXT, models)[1]] == ["z-model", "a-coin"]
     assert [panels_of(book, Readout.TEXT)[0].lines[place].model for place in (0, -1)] == ["z-model", "a-coin"]

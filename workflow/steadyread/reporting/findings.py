@@ -68,12 +68,6 @@ def find(book: Book, headline: Headline, model: str, readout: Readout) -> Row | 
     )
 
 
-def ordered_models(book: Book, models: Sequence[Entry]) -> list[str]:
-    """Audited models first, then readers with known answers; by id within."""
-    known = {entry["id"] for entry in models if entry["source"]["kind"] == "baseline"}
-    return sorted(book.models, key=lambda model: (model in known, model))
-
-
 def overview_of(
     book: Book, readout: Readout, models: Sequence[Entry]
 ) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
@@ -84,7 +78,7 @@ def overview_of(
             about(model, models),
             [understood_cell(book, model, readout), *[cell(find(book, item, model, readout)) for item in HEADLINES]],
         )
-        for model in ordered_models(book, models)
+        for model in book.models
     ]
     return ["Understood on base, %", *[item.title for item in HEADLINES]], lines
 
@@ -191,6 +185,7 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
     limits += _missing_labels(book, readout)
     contrast = HEADLINES[3]
     limits += _power(
+        book,
         [
             row
             for row in book.select(
@@ -200,7 +195,7 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
                 reference_arm=ArmName.LESION_REMOVED.value,
             )
             if row["mde"]
-        ]
+        ],
     )
     few = [row for row in rows if row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS]
     if few:
@@ -209,7 +204,7 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
         limits.append(f"Too few events for an interval in {len(few)} of {len(rows)} estimates ({shown}).")
     broken = [row for row in rows if row["estimate_status"] == EstimateStatus.INCOMPLETE]
     if broken:
-        whose = ", ".join(sorted({row["model"] for row in broken}))
+        whose = ", ".join(book.ordered(row["model"] for row in broken))
         limits.append(
             f"Incomplete: {len(broken)} of {len(rows)} estimates lack responses that ended in an error of the "
             f"machine ({whose}); their bounds stand beside them."
@@ -231,10 +226,10 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
     return limits
 
 
-def _power(contrasts: Sequence[Row]) -> list[str]:
+def _power(book: Book, contrasts: Sequence[Row]) -> list[str]:
     """What the lesion contrast could have found, and for whom nothing."""
     powers = sorted(row["mde"] for row in contrasts if row["mde"] < 1)
-    blind = sorted({row["model"] for row in contrasts if row["mde"] >= 1})
+    blind = book.ordered(row["model"] for row in contrasts if row["mde"] >= 1)
     limits = []
     if powers:
         span = " to ".join(dict.fromkeys([detectable(powers[0]), detectable(powers[-1])]))

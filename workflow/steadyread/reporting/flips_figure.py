@@ -17,7 +17,7 @@ from .flips_data import DATA_COLUMNS, flips_data, floor_is_borrowed
 from .format import confidence_text
 from .lookup import Book
 from .names import STATUSES, SYNTHETIC, arm_name, in_order
-from .settings import IntervalConfidence, SyntheticFlag
+from .settings import IntervalConfidence, ListedModel, SyntheticFlag, display_order
 
 ROW, HEAD, GAP = 0.17, 0.24, 0.06
 """Heights in inches: of a model's row, of an arm's heading, of the gap between arms."""
@@ -38,6 +38,8 @@ class FlipsFigureSettings(Section):
     """Whether the images are synthetic."""
     statistics: IntervalConfidence
     """Names the confidence of the intervals, where it is handed over."""
+    models_table: tuple[ListedModel, ...]
+    """The study's models, in its order."""
 
 
 def flips_figure(inputs: Files, outputs: Files, settings: FlipsFigureSettings, wildcards: Mapping[str, str]) -> None:
@@ -46,16 +48,23 @@ def flips_figure(inputs: Files, outputs: Files, settings: FlipsFigureSettings, w
     inputs: `estimates`. outputs: `pdf`, `svg`, `png`, `data` (CSV: exactly what is drawn).
     """
     readout = settings.report.readout
-    data = flips_data(Book.read(inputs.one("estimates")), readout)
+    book = Book.read(inputs.one("estimates"), display_order(settings.models_table))
+    data = flips_data(book, readout)
     with open(outputs.one("data"), "w", encoding="utf-8", newline="") as stream:
         writer = csv.DictWriter(stream, DATA_COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(data)
     confidence = settings.statistics.confidence
-    _draw(data, settings, confidence, outputs)
+    _draw(data, looks(book.models), settings, confidence, outputs)
 
 
-def _draw(data: list[dict[str, Any]], settings: FlipsFigureSettings, confidence: float | None, outputs: Files) -> None:
+def _draw(
+    data: list[dict[str, Any]],
+    appearance: Mapping[str, tuple[Any, str]],
+    settings: FlipsFigureSettings,
+    confidence: float | None,
+    outputs: Files,
+) -> None:
     arms = in_order(row["arm"] for row in data)
     heights = [HEAD + GAP + ROW * sum(row["arm"] == arm for row in data) for arm in arms]
     body = max(sum(heights), 0.6)
@@ -74,7 +83,6 @@ def _draw(data: list[dict[str, Any]], settings: FlipsFigureSettings, confidence:
         for side in ("left", "right", "top"):
             axes.spines[side].set_visible(False)
         axes.tick_params(axis="x", bottom=True, length=3, width=0.6)
-        appearance = looks(sorted({row["model"] for row in data}))
         top = 0.0
         for number, (arm, tall) in enumerate(zip(arms, heights, strict=True)):
             if number % 2 == 0:

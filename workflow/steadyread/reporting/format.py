@@ -32,7 +32,7 @@ def percent(value: float | None, signed: bool = False) -> str:
 
 def is_difference(row: Row) -> bool:
     """Whether an estimate is a difference of shares (percentage points, with a sign)."""
-    return Metric(row["metric"]) in DIFFERENCES
+    return Metric(row["metric"]) in DIFFERENCES or row.get("reference_model") is not None
 
 
 def value_text(row: Row) -> str:

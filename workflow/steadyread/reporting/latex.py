@@ -6,7 +6,7 @@ that six estimates fit beside each other.
 
 from __future__ import annotations
 
-from .format import ABSENT, Row, contrast_extras, interval_text, status_text, value_text
+from .format import ABSENT, Row, interval_text, status_text, value_text
 from .panels import Line, Panel
 
 _ESCAPES = str.maketrans(
@@ -62,7 +62,8 @@ def _panel(panel: Panel) -> str:
     # The model heads its own group of rows: one column less.
     header = panel.header[1:]
     if panel.contrasts:
-        columns = r">{\raggedright\arraybackslash}p{0.55\linewidth}rrr"
+        words, last = (0.42, r">{\raggedright\arraybackslash}p{0.24\linewidth}") if panel.claims else (0.55, "r")
+        columns = rf">{{\raggedright\arraybackslash}}p{{{words}\linewidth}}{'r' * (len(header) - 2)}{last}"
     else:
         width = rf">{{\raggedleft\arraybackslash}}p{{{0.79 / (len(header) - 1):.3f}\linewidth}}"
         columns = r">{\raggedright\arraybackslash}p{0.15\linewidth}" + width * (len(header) - 1)
@@ -81,11 +82,9 @@ def _panel(panel: Panel) -> str:
 
 
 def _rows(line: Line, panel: Panel) -> list[str]:
-    upper = [line.title, *[_upper(row, place in panel.mixed) for place, row in enumerate(line.cells)]]
-    lower = ["", *[_lower(row) for row in line.cells]]
-    if panel.contrasts:
-        upper += contrast_extras(line.cells[0])
-        lower += ["", ""]
+    cells = [_upper(row, place in panel.mixed) for place, row in enumerate(line.cells)]
+    upper = [line.title, *cells, *line.extras]
+    lower = ["", *[_lower(row) for row in line.cells], *[""] * len(line.extras)]
     return [
         " & ".join(latex_escape(text) for text in upper) + r" \\*",
         " & ".join(latex_escape(text) for text in lower) + r" \\",

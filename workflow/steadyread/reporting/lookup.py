@@ -17,20 +17,21 @@ Row = Mapping[str, Any]
 class Book:
     """The estimates of a study over the whole cohort (stratum "all"), in a fixed order.
 
-    Models named in `last` (readers with known answers) come behind the others wherever models are listed.
+    Differences between two models are kept apart from the estimates of one (`between`, not `rows`).
+    Wherever models are listed they stand in the order given; one that it does not name comes behind.
     """
 
-    def __init__(self, rows: Iterable[Row], last: Iterable[str] = ()) -> None:
-        self._last = frozenset(last)
+    def __init__(self, rows: Iterable[Row], order: Iterable[str] = ()) -> None:
+        self._rank = {model: number for number, model in enumerate(order)}
         self.all_rows: list[Row] = list(rows)
-        self.rows: list[Row] = [
-            row for row in self.all_rows if row["stratum"] == "all" and row["reference_model"] is None
-        ]
+        whole = [row for row in self.all_rows if row["stratum"] == "all"]
+        self.rows: list[Row] = [row for row in whole if row["reference_model"] is None]
+        self._compared: list[Row] = [row for row in whole if row["reference_model"] is not None]
 
     @classmethod
-    def read(cls, path: Path, last: Iterable[str] = ()) -> Book:
+    def read(cls, path: Path, order: Iterable[str] = ()) -> Book:
         """The estimates of a file, checked against their contract."""
-        return cls(read_rows(path, ESTIMATES), last)
+        return cls(read_rows(path, ESTIMATES), order)
 
     @property
     def studies(self) -> list[str]:
@@ -39,12 +40,12 @@ class Book:
 
     @property
     def models(self) -> list[str]:
-        """Model ids, sorted; those to come last behind the others."""
+        """Ids of the models that have estimates, in the order in which models are listed."""
         return self.ordered({row["model"] for row in self.rows})
 
     def ordered(self, models: Iterable[str]) -> list[str]:
         """Distinct model ids in the order in which models are listed."""
-        return sorted(set(models), key=lambda model: (model in self._last, model))
+        return sorted(set(models), key=lambda model: (self._rank.get(model, len(self._rank)), model))
 
     def readouts(self, first: Readout) -> list[str]:
         """Readouts that occur, the one to show first ahead."""
@@ -75,6 +76,11 @@ class Book:
             for row in self.rows
             if row["metric"] == metric.value and all(row[key] == value for key, value in asked.items())
         ]
+
+    def between(self, model: str, reference: str, readout: str) -> list[Row]:
+        """Differences model − reference under a readout."""
+        wanted = (model, reference, readout)
+        return [row for row in self._compared if (row["model"], row["reference_model"], row["readout"]) == wanted]
 
     def arms(self, model: str, readout: str) -> list[str]:
         """Arms that have an estimate for a model, in display order."""

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ..config.base import Section
+from ..config.comparisons import Comparison
 from ..config.report import ReportConfig
 from ..contracts.tables import ESTIMATES
 from ..stages.job import Files
+from .compared import claims_by_row
 from .format import one_line
 from .latex import latex_document
 from .lookup import Book
 from .markdown import markdown_escape, markdown_table
 from .names import SYNTHETIC
 from .panels import Panel, notes_of, panels_of, texts_of
-from .settings import IntervalConfidence, SyntheticFlag
+from .settings import ListedModel, SyntheticFlag, TableStatistics, display_order
 
 
 class MainTableSettings(Section):
@@ -30,18 +32,28 @@ class MainTableSettings(Section):
     """What is drawn."""
     cohort: SyntheticFlag
     """Whether the images are synthetic."""
-    statistics: IntervalConfidence
-    """The confidence of the intervals."""
+    statistics: TableStatistics
+    """The confidence of the intervals, and what is compared."""
+    models_table: tuple[ListedModel, ...]
+    """The study's models, in its order."""
 
 
-def csv_text(book: Book) -> str:
-    """Every estimate with every column, full precision; lists joined by "+", null empty."""
+def csv_text(book: Book, comparisons: Sequence[Comparison] = ()) -> str:
+    """Every estimate with every column, full precision; lists joined by "+", null empty.
+
+    Two columns more say which side was claimed of a difference between two models before the audit,
+    and whether that held (yes, not shown, contradicted).
+    """
+    claims = claims_by_row(book, comparisons)
+    place = {model: number for number, model in enumerate(book.models)}
     stream = io.StringIO()
     names = ESTIMATES.schema.names
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(names)
-    for row in book.all_rows:
-        writer.writerow(["+".join(row[name]) if name == "arms" else row[name] for name in names])
+    writer.writerow([*names, "claimed", "claim_held"])
+    for row in sorted(book.all_rows, key=lambda row: (row["reference_model"] is not None, place.get(row["model"], -1))):
+        found = claims.get(id(row))
+        claim = ["", ""] if found is None else [found.claim, found.held]
+        writer.writerow([*["+".join(row[name]) if name == "arms" else row[name] for name in names], *claim])
     return stream.getvalue()
 
 
@@ -67,11 +79,12 @@ def main_table(inputs: Files, outputs: Files, settings: MainTableSettings, wildc
 
     inputs: `estimates`. outputs: `csv` (all numbers), `markdown`, `latex` (booktabs, longtable).
     """
-    book = Book.read(inputs.one("estimates"))
+    book = Book.read(inputs.one("estimates"), display_order(settings.models_table))
+    comparisons = settings.statistics.comparisons
     synthetic, banner = settings.cohort.synthetic, one_line(settings.report.note)
-    panels = panels_of(book, settings.report.readout)
+    panels = panels_of(book, settings.report.readout, comparisons)
     notes = notes_of(book, panels, synthetic, settings.statistics.confidence)
-    _write(outputs.one("csv"), csv_text(book))
+    _write(outputs.one("csv"), csv_text(book, comparisons))
     _write(outputs.one("markdown"), markdown_text(settings.report.title, panels, notes, synthetic, banner))
     _write(outputs.one("latex"), latex_document(settings.report.title, panels, notes, banner))
 

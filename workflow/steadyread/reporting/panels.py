@@ -1,10 +1,13 @@
-"""The table for people: two panels per readout. A, a row per model and arm; B, a row per contrast."""
+"""The table for people, panels per readout: a row per model and arm, a row per contrast, and models compared."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..config.comparisons import Comparison
 from ..contracts.enums import LESION_ARMS, Denominator, EstimateStatus, Metric, Readout
+from .compared import FLIP_DENOMINATORS, compared_of, pair_name
 from .format import cell, confidence_text, contrast_extras, counted, detectable, not_asked_twice
 from .lookup import Book, Row, only
 from .names import (
@@ -39,9 +42,6 @@ COLUMNS = (
     Column("Accuracy", Metric.ACCURACY),
 )
 
-FLIP_DENOMINATORS = (Denominator.ALL, Denominator.BOTH_CATEGORICAL)
-"""Denominators of flips in the table for people; the CSV has all four."""
-
 CONTRASTS = (
     Metric.LABEL_SWAP_INCONSISTENCY,
     Metric.SLOT_FOLLOWING,
@@ -52,19 +52,22 @@ CONTRASTS = (
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a panel: its model, what it is about, its estimates (None: there is none)."""
+    """A line of a panel: its model or pair of models, what it is about, its estimates (None: there is
+    none), and what stands behind them."""
 
     model: str
     title: str
     cells: tuple[Row | None, ...]
+    extras: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Panel:
     """A panel for one readout.
 
-    `contrasts` adds columns for p (Holm) and the detectable difference; `mixed` are the estimates of
-    a line (by place) whose cells carry their own mark, since the column's marks differ.
+    `contrasts`: a line has a long title and one estimate. `claims`: its last column holds words, what
+    was claimed and whether it held. `mixed` are the estimates of a line (by place) whose cells carry
+    their own mark, since the column's marks differ.
     """
 
     readout: str
@@ -72,10 +75,11 @@ class Panel:
     header: tuple[str, ...]
     lines: tuple[Line, ...]
     contrasts: bool = False
+    claims: bool = False
     mixed: frozenset[int] = frozenset()
 
 
-def panels_of(book: Book, first: Readout) -> list[Panel]:
+def panels_of(book: Book, first: Readout, comparisons: Sequence[Comparison] = ()) -> list[Panel]:
     """The panels of all readouts, the one to show first ahead."""
     panels: list[Panel] = []
     for readout in book.readouts(first):
@@ -91,7 +95,28 @@ def panels_of(book: Book, first: Readout) -> list[Panel]:
         if contrasts:
             header = ("Model", "Contrast", "Estimate", "p (Holm)", "Detectable, points")
             panels.append(Panel(readout, f"Contrasts, read from {about}", header, tuple(contrasts), contrasts=True))
+        panels += _compared(book, Readout(readout), comparisons)
     return panels
+
+
+def _compared(book: Book, readout: Readout, comparisons: Sequence[Comparison]) -> list[Panel]:
+    """The panel of two models compared; none where nothing was."""
+    found = list(compared_of(book, readout, comparisons))
+    claims = any(claimed for _, claimed, _ in found)
+    lines = tuple(
+        Line(
+            pair_name(item),
+            f"{compared.title} [{compared.row['mark']}]",
+            (compared.row,),
+            (detectable(compared.row["mde"]), *([compared.claim_text] if claims else [])),
+        )
+        for item, claimed, others in found
+        for compared in [*claimed, *others]
+    )
+    header = ("Model − reference", "What is compared", "Difference, points", "Detectable, points")
+    whole = (*header, "Claimed before the audit") if claims else header
+    title = f"Compared, read from {READOUTS[readout]}"
+    return [Panel(readout.value, title, whole, lines, contrasts=True, claims=claims)] if lines else []
 
 
 def _arm_lines(book: Book, readout: str) -> list[Line]:
@@ -156,7 +181,9 @@ def contrast_title(row: Row) -> str:
 
 def _contrast_lines(book: Book, readout: str) -> list[Line]:
     return [
-        Line(model, contrast_title(row), (row,)) for model in book.models for row in contrast_rows(book, model, readout)
+        Line(model, contrast_title(row), (row,), tuple(contrast_extras(row)))
+        for model in book.models
+        for row in contrast_rows(book, model, readout)
     ]
 
 
@@ -179,6 +206,8 @@ def notes_of(book: Book, panels: list[Panel], synthetic: bool, confidence: float
         span = " to ".join(str(item) for item in dict.fromkeys([*resamples[:1], *resamples[-1:]]))
         drawn = f"; resamples of patients: {span}" if span else ""
         notes.append(f"Intervals: {'; '.join(methods)}{drawn}.")
+    if any(row["reference_model"] is not None for row in shown):
+        notes += _comparison_notes(panels, confidence)
     if any(row["metric"] == Metric.DELTA for row in shown):
         notes.append(
             "Δ estimates half a squared distance between answer distributions, which is never below zero: an interval "
@@ -208,6 +237,27 @@ MARKS_NOTE = (
     "Marks, whose definition a number is: " + "; ".join(f"[{mark}] {text}" for mark, text in MARKS.items()) + "."
 )
 """The four marks explained, in one line."""
+
+
+def _comparison_notes(panels: list[Panel], confidence: float | None) -> list[str]:
+    """How to read the differences between two models."""
+    notes = [
+        "Compared: the first model's number minus the second's, over the cases that count for both, with patients "
+        "drawn together for both. Of pairs with a label in both, each model keeps its own, since its answers decide "
+        "which they are; n is then the smaller of the two numbers."
+    ]
+    if any(panel.claims for panel in panels):
+        notes.append(
+            "Claimed: what the first model's card said before the audit. A claim held where the whole interval lies on "
+            "the claimed side of 0, and is contradicted where it lies on the other; one that was not shown is not "
+            "disproved."
+        )
+    if confidence is not None:
+        notes.append(
+            "The interval of each comparison stands for itself, however many there are: of 100 differences that are "
+            f"none, about {100 * (1 - confidence):.3g} would leave out 0 by chance."
+        )
+    return notes
 
 
 def _readouts(panels: list[Panel]) -> list[Readout]:
@@ -243,7 +293,5 @@ def texts_of(panel: Panel) -> list[list[str]]:
     lines = []
     for line in panel.lines:
         texts = [line.model, line.title, *[cell(row, place in panel.mixed) for place, row in enumerate(line.cells)]]
-        if panel.contrasts:
-            texts += contrast_extras(line.cells[0])
-        lines.append(texts)
+        lines.append([*texts, *line.extras])
     return lines

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from pydantic import BaseModel, ConfigDict
+
 from ..config.base import Section
+from ..config.comparisons import Comparison
+from ..config.models_table import Family
 
 
 class SyntheticFlag(Section):
@@ -17,3 +23,26 @@ class IntervalConfidence(Section):
 
     confidence: float
     """Confidence of every interval."""
+
+
+class TableStatistics(IntervalConfidence):
+    """The part of section `statistics` that tables need."""
+
+    comparisons: tuple[Comparison, ...] = ()
+    """The pairs of models that are compared, and what was claimed of them."""
+
+
+class ListedModel(BaseModel):
+    """Of an entry of the models table, what says where a report lists the model; the rest is let go."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    id: str
+    """Name of the model."""
+    family: Family
+    """Architecture, or `baseline`."""
+
+
+def display_order(models: Iterable[ListedModel]) -> list[str]:
+    """Ids in the order of every table and figure: as the study lists them, readers with known answers last."""
+    return [model.id for model in sorted(models, key=lambda model: model.family is Family.BASELINE)]

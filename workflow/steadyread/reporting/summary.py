@@ -22,6 +22,7 @@ from ..contracts.enums import ArmName, Metric, OutcomeStatus, Readout
 from ..contracts.files import read_rows
 from ..contracts.tables import FLOW
 from ..stages.job import Files
+from .compared import beside_of
 from .exclusions_table import NOTHING, LeftOut, read_left_out
 from .findings import answers_of, limits_of, overview_of
 from .flips_data import flips_caption, flips_data
@@ -30,6 +31,7 @@ from .format import cell, confidence_text, counted, one_line, text_list
 from .lookup import Book, only
 from .names import LESION_MEANS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, arm_rank, in_order
 from .panels import MARKS_NOTE, notes_of, panels_of, texts_of
+from .settings import ListedModel, display_order
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv", ".md": "text/markdown"}
@@ -78,7 +80,7 @@ class SummarySettings(Section):
     slicing: SlicingConfig
     """How volumes became slices."""
     statistics: StatisticsConfig
-    """Confidence of the intervals."""
+    """Confidence of the intervals, and what is compared."""
     models_table: tuple[dict[str, Any], ...]
     """The entries of the study's models; where they lie on this machine is left out."""
 
@@ -89,7 +91,9 @@ def summary(inputs: Files, outputs: Files, settings: SummarySettings, wildcards:
     inputs: `estimates`, `flow`, `main_table`, `excluded` (CSV), `figure`, `flow_figure` (SVG),
     `contact_sheet` (PNG). output: `page`.
     """
-    book = Book.read(inputs.one("estimates"), last=baselines_of(settings))
+    book = Book.read(
+        inputs.one("estimates"), display_order(ListedModel.model_validate(entry) for entry in settings.models_table)
+    )
     flow = read_rows(inputs.one("flow"), FLOW)
     excluded = read_left_out(inputs.one("excluded"))
     embedded = {name: data_uri(inputs.one(name)) for name in EMBEDDED}
@@ -128,7 +132,7 @@ def render(
     """
     readout = settings.report.readout
     confidence = settings.statistics.confidence
-    panels = panels_of(book, readout)
+    panels = panels_of(book, readout, settings.statistics.comparisons)
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
@@ -153,6 +157,7 @@ def render(
         interval=confidence_text(confidence),
         overview=overview_of(book, readout, settings.models_table),
         answers=answers_of(book, readout, settings.models_table),
+        beside=beside_of(book, readout, settings.statistics.comparisons),
         limits=limits_of(book, readout, settings.cohort.synthetic),
         panels=[(panel, _by_model(texts_of(panel))) for panel in panels],
         marks=MARKS_NOTE,

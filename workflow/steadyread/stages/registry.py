@@ -63,7 +63,14 @@ class Stage:
 
 
 _STAGES = (
-    Stage("make_phantom", "steadyread.phantom.cohort", ("seed",), (), (*IMAGING,)),
+    Stage(
+        "make_phantom",
+        "steadyread.phantom.cohort",
+        ("seed", "phantom"),
+        (),
+        (*IMAGING, "nilearn"),
+        ("phantom/recorded.json",),
+    ),
     Stage(
         "register_cohort",
         "steadyread.cohorts.register",
@@ -110,12 +117,20 @@ _STAGES = (
     Stage(
         "main_table",
         "steadyread.reporting.main_table",
-        ("report.title", "report.note", "report.readout", "cohort.synthetic", "statistics.confidence"),
+        (
+            "report.title",
+            "report.note",
+            "report.readout",
+            "cohort.synthetic",
+            "statistics.confidence",
+            "statistics.comparisons",
+            "models_table",
+        ),
     ),
     Stage(
         "flips_figure",
         "steadyread.reporting.flips_figure",
-        ("report.readout", "report.dpi", "cohort.synthetic", "statistics.confidence"),
+        ("report.readout", "report.dpi", "cohort.synthetic", "statistics.confidence", "models_table"),
         (),
         FIGURES,
     ),
