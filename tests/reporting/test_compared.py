@@ -125,8 +125,8 @@ def test_a_difference_has_a_sign_and_is_in_points(between):
 def test_the_tables_say_what_was_claimed_and_whether_it_held(tables, study, between):
     texts = tables(study(models=(STEADY, OTHER)) + between())
     assert (
-        f"| {STEADY} − {OTHER} | flip rate: slices reversed, of all but errors [O] | −30.0 [−35.0, −25.0] (24) | 22.2 | "
-        "claimed lower: yes (interval excludes 0) |"
+        f"| {STEADY} − {OTHER} | flip rate: slices reversed, of all but errors [O] "
+        "| −30.0 [−35.0, −25.0] (24) | 22.2 | claimed lower: yes (interval excludes 0) |"
     ) in texts["markdown"]
     assert texts["latex"].count("claimed lower: yes (interval excludes 0)") == 1
     assert r"\textbf{a-steady $-$ b-reader}" in texts["latex"]
@@ -160,9 +160,6 @@ def test_latex_rows_of_the_comparison_are_as_wide_as_its_header(tables, study, b
         part = text.split(r"\begin{longtable}")[-1].split(r"\end{longtable}")[0]
         rows = [line for line in part.splitlines() if line.endswith((r"\\", r"\\*")) and r"\multicolumn" not in line]
         assert {row.count("&") for row in rows} == {3 if claims else 2}
-        assert (
-            len(re.findall(r"[rl]|p\{[^}]*\}", part.split("@{}}")[0].split("{@{}")[1].replace("raggedright", ""))) >= 3
-        )
 
 
 def test_no_difference_between_models_passes_for_one_models_number(study, between):

@@ -54,7 +54,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def page(tmp_path, put, flow):
-    def make(rows, synthetic=True, flow_rows=None, title="An audit", note=None, excluded=()):
+    def make(rows, synthetic=True, flow_rows=None, title="An audit", note=None, excluded=(), comparisons=()):
         inputs = {
             "estimates": put("estimates", rows),
             "flow": put("flow", flow() if flow_rows is None else flow_rows),
@@ -71,7 +71,8 @@ def page(tmp_path, put, flow):
         settings = SummarySettings.model_validate(
             {
                 "report": {"title": title, "note": note}, "cohort": {"synthetic": synthetic, "labels": ["GBM", "MET"]},
-                "arms": {}, "slicing": {}, "statistics": {}, "models_table": MODELS,
+                "arms": {}, "slicing": {}, "models_table": MODELS,
+                "statistics": {"comparisons": comparisons},
             }
         )  # fmt: skip
         summary(Files(inputs), Files({"page": tmp_path / "summary.html"}), settings, {})
@@ -272,3 +273,23 @@ def test_a_study_without_estimates_is_still_a_page(page):
 def test_an_interval_does_not_break_over_lines():
     assert tied("48.9 % [41.2, 56.6], n = 180").split(" ") == ["48.9\xa0%", "[41.2,\xa056.6],", "n\xa0=\xa0180"]
     assert tied("48.9 [41.2, 56.6] (180) P").split(" ") == ["48.9\xa0[41.2,\xa056.6]", "(180)\xa0P"]
+
+
+def test_the_page_has_a_section_on_two_models_compared_iff_there_is_a_comparison(page, study, estimate):
+    claim = {"metric": "flip_rate", "arm": "reverse", "side": "lower"}
+    pair = {"model": "model-a", "reference": "model-b", "expected": [claim]}
+    differences = [
+        estimate(model="model-a", reference_model="model-b", arm="reverse", reference_arm="base", value=-0.3, low=-0.5,
+                 high=-0.1),
+        estimate(model="model-a", reference_model="model-b", metric="accuracy", denominator="label_known", arm="base",
+                 value=0.013, low=-0.1, high=0.1),
+    ]  # fmt: skip
+    text = page(study() + differences, comparisons=[pair])
+    section = Page(text.split('aria-labelledby="compared">')[1].split("</section>")[0]).words
+    assert "1 difference; held: 1, not shown: 0, contradicted: 0" in section
+    assert "claimed lower: yes (interval excludes 0)" in section
+    assert section.index("flip rate: slices reversed") < section.index("accuracy: base")
+    assert {"href": "#compared"} in Page(text).of("a")
+    unclaimed = page(study() + differences, comparisons=[{**pair, "expected": []}])
+    assert "Nothing was claimed of it before the audit." in Page(unclaimed).words
+    assert 'id="compared"' not in page(study())
