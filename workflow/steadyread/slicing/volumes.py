@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..config.base import Section
 from ..config.slicing import SlicingConfig
@@ -21,7 +24,7 @@ from ..volumes.read import digest_source, read_volume
 from .display import Fit, display_spacing, displayed, slice_axis, slice_position_mm, slice_source_index
 from .encode import image_row
 from .subsample import sampled_indices
-from .window import to_uint8, window_of
+from .window import Window, to_uint8, window_of
 
 _LOG = logging.getLogger("steadyread.slicing")
 Row = dict[str, Any]
@@ -86,18 +89,15 @@ def cut_slices(case_id: str, loaded: LoadedVolume, config: SlicingConfig) -> tup
     """
     volume = loaded.volume
     axis, plane = slice_axis(loaded, config.plane)
-    count = volume.shape[axis]
     window = window_of(volume.array, config.window)
     row_mm, column_mm = display_spacing(volume, axis)
-    sampled = frozenset(sampled_indices(count, config.max_slices, config.subsample))
+    stored = dict(stored_slices(loaded, config, window))
     images: dict[str, Row] = {}
     rows: list[Row] = []
-    for index in range(count):
+    for index in range(volume.shape[axis]):
         image_id = None
-        if index in sampled:
-            cut = displayed(volume.array, axis, index)
-            rows_columns = (cut.shape[0], cut.shape[1])
-            image = image_row(Fit(rows_columns, (row_mm, column_mm), config.size).apply_image(to_uint8(cut, window)))
+        if index in stored:
+            image = image_row(stored[index])
             image_id = image["image_id"]
             images[image_id] = image
         rows.append(
@@ -116,6 +116,30 @@ def cut_slices(case_id: str, loaded: LoadedVolume, config: SlicingConfig) -> tup
             }
         )
     return rows, images
+
+
+def stored_slices(
+    loaded: LoadedVolume, config: SlicingConfig, window: Window | None = None
+) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    """Index and stored pixels of each sampled slice, uint8, (size, size), feet to head.
+
+    Parameters
+    ----------
+    window
+        The volume's window; None: computed here.
+
+    Raises
+    ------
+    CaseProblem
+        CONSTANT.
+    """
+    volume = loaded.volume
+    axis, _ = slice_axis(loaded, config.plane)
+    window = window_of(volume.array, config.window) if window is None else window
+    spacing = display_spacing(volume, axis)
+    for index in sampled_indices(volume.shape[axis], config.max_slices, config.subsample):
+        cut = displayed(volume.array, axis, index)
+        yield index, Fit((cut.shape[0], cut.shape[1]), spacing, config.size).apply_image(to_uint8(cut, window))
 
 
 def _load(case_id: str, sources: Mapping[str, Row]) -> LoadedVolume:

@@ -1,0 +1,188 @@
+"""Training patients as a reader sees them: the phantom, cut by the study's own slicing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from scipy import ndimage
+
+from ...config.phantom import PhantomConfig
+from ...config.slicing import SlicingConfig
+from ...identity.digests import digest_bytes, digest_json
+from ...images.crops import crop, crop_window
+from ...slicing.display import EIGHT_NEIGHBOURS, Fit, display_spacing, displayed
+from ...slicing.volumes import stored_slices
+from ...volumes.loaded import LoadedVolume
+from ...volumes.volume import AxisMapping, Volume
+from ..contrast import SEQUENCES
+from ..design import LABELS
+from ..geometry import Grid
+from ..lesions import CORE, ENHANCING, OEDEMA
+from ..patients import Acquisition, acquire, grid_of
+
+AXIAL = 2
+TUMOUR = 1
+"""Value of core and enhancing rim in the masks here; oedema keeps its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Cases, one row per slice, case by case and feet to head within a case.
+
+    Attributes
+    ----------
+    pixels
+        uint8, (slices, side, side), as the processor resizes the stored slice.
+    masks
+        uint8, (slices, side, side): TUMOUR, OEDEMA or 0.
+    case
+        Place of the slice's case, ascending.
+    lesion
+        Whether the slice shows core or enhancing rim.
+    crop
+        Whether it is a crop around a lesion, not a slice; crops of a case follow its slices.
+    kinds
+        For each case its place in LABELS, −1 without a lesion.
+    sequences
+        For each case its place in SEQUENCES.
+    """
+
+    pixels: NDArray[np.uint8]
+    masks: NDArray[np.uint8]
+    case: NDArray[np.int64]
+    lesion: NDArray[np.bool_]
+    crop: NDArray[np.bool_]
+    kinds: NDArray[np.int64]
+    sequences: NDArray[np.int64]
+
+    @property
+    def kind(self) -> NDArray[np.int64]:
+        """For each slice the kind of its case."""
+        return self.kinds[self.case]
+
+    def slices_of(self, case: int) -> NDArray[np.int64]:
+        """Rows of a case's slices, feet to head."""
+        return np.flatnonzero((self.case == case) & ~self.crop)
+
+    def crops_of(self, case: int) -> NDArray[np.int64]:
+        """Rows of a case's lesion crops."""
+        return np.flatnonzero((self.case == case) & self.crop)
+
+
+def make_cases(
+    name: str, gbm: int, met: int, without: int, side: int, slicing: SlicingConfig, processes: int | None = None
+) -> Cases:
+    """Make patients and cut them; a function of the name and the numbers, not of the processes.
+
+    Parameters
+    ----------
+    name
+        Names the patients; other names, other patients.
+    gbm, met, without
+        Patients with a glioblastoma, with metastases, without a lesion. Two cases (sequences) each.
+    side
+        Pixels on the side to which the processor resizes a slice.
+    slicing
+        The study's slicing.
+    """
+    labels = [*[0] * gbm, *[1] * met, *[-1] * without]
+    # Spread, so that any prefix and any suffix holds all kinds.
+    order = np.argsort([(place + 0.5) / count for count in (gbm, met, without) for place in range(count)], kind="stable")
+    jobs = [(f"{name}-{number + 1:04d}", labels[index], number % 3 == 0) for number, index in enumerate(order)]
+    work = partial(_patient, name=name, side=side, slicing=slicing)
+    processes = processes or len(os.sched_getaffinity(0))
+    if processes == 1:
+        patients = [work(job) for job in jobs]
+    else:
+        with ProcessPoolExecutor(processes) as pool:
+            patients = list(pool.map(work, jobs, chunksize=4))
+    parts = [part for patient in patients for part in patient]
+    counts = [len(part[0]) for part in parts]
+    return Cases(
+        pixels=np.concatenate([part[0] for part in parts]),
+        masks=np.concatenate([part[1] for part in parts]),
+        case=np.repeat(np.arange(len(parts)), counts),
+        lesion=np.concatenate([(part[1] == TUMOUR).any(axis=(1, 2)) | part[2] for part in parts]),
+        crop=np.concatenate([part[2] for part in parts]),
+        kinds=np.array([labels[index] for index in order]).repeat(len(SEQUENCES)),
+        sequences=np.tile(np.arange(len(SEQUENCES)), len(jobs)),
+    )
+
+
+Part = tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]]
+
+
+def _patient(job: tuple[str, int, bool], name: str, side: int, slicing: SlicingConfig) -> list[Part]:
+    patient_id, kind, tilted = job
+    grid = grid_of(0, patient_id, tilted)
+    label = None if kind < 0 else LABELS[kind]
+    acquired = acquire(0, patient_id, label, grid, PhantomConfig())
+    return [_case(acquired, acquired.volumes[sequence], grid, side, slicing) for sequence in SEQUENCES]
+
+
+def _case(
+    acquired: Acquisition, volume: NDArray[np.int16], grid: Grid, side: int, slicing: SlicingConfig
+) -> Part:
+    loaded = as_loaded(volume, grid)
+    spacing = display_spacing(loaded.volume, AXIAL)
+    pixels, masks, crops, crop_masks = [], [], [], []
+    for index, stored in stored_slices(loaded, slicing):
+        labels = displayed(acquired.labels, AXIAL, index)
+        fit = Fit((labels.shape[0], labels.shape[1]), spacing, slicing.size)
+        tumour = fit.apply_mask((labels == CORE) | (labels == ENHANCING))
+        mask = np.where(tumour, np.uint8(TUMOUR), np.uint8(OEDEMA) * fit.apply_mask(labels == OEDEMA))
+        pixels.append(resized(stored, side))
+        masks.append(_nearest(mask, side))
+        for box in _boxes(tumour):
+            left, top, width = crop_window(box, slicing.size)
+            crops.append(resized(crop(stored, box), side))
+            crop_masks.append(_nearest(mask[top : top + width, left : left + width], side))
+    is_crop = np.repeat([False, True], [len(pixels), len(crops)])
+    return np.stack([*pixels, *crops]), np.stack([*masks, *crop_masks]), is_crop
+
+
+def as_loaded(volume: NDArray[np.int16], grid: Grid) -> LoadedVolume:
+    """A phantom's volume as reading its file would give it."""
+    mapping = AxisMapping((0, 1, 2), (False, False, False), grid.shape)
+    return LoadedVolume(Volume(volume, grid.affine), mapping, AXIAL)
+
+
+def resized(stored: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    """A stored slice at the processor's size, as Idefics3's processor does it: Lanczos on 8-bit RGB."""
+    image = Image.fromarray(stored).convert("RGB").resize((side, side), Image.Resampling.LANCZOS)
+    return np.asarray(image)[..., 0]
+
+
+def _nearest(mask: NDArray[np.uint8], side: int) -> NDArray[np.uint8]:
+    row = ((2 * np.arange(side) + 1) * mask.shape[0]) // (2 * side)
+    column = ((2 * np.arange(side) + 1) * mask.shape[1]) // (2 * side)
+    return mask[np.ix_(row, column)]
+
+
+def _boxes(mask: NDArray[np.bool_]) -> list[tuple[int, int, int, int]]:
+    """A box [x0, y0, x1, y1) around each component of a mask."""
+    labels, _ = ndimage.label(mask, structure=EIGHT_NEIGHBOURS)
+    return [(x.start, y.start, x.stop, y.stop) for y, x in ndimage.find_objects(labels)]
+
+
+def slicing_digest(slicing: SlicingConfig) -> str:
+    """What the study's slicing makes of a fixed volume, and its settings: changes when pixels change."""
+    shape: tuple[int, int, int] = (40, 48, 30)
+    i, j, k = np.indices(shape)
+    probe = ((i * 37 + j * 23 + k * 91) % 251 * 13 + (i - 20) ** 2 + (j - 20) * k).astype(np.int16)
+    grid = Grid(shape, (4.5, 4.0, 5.0), (1.0, -2.0, 3.0), (5.0, -3.0, 2.0))
+    stored = stored_slices(as_loaded(probe, grid), slicing)
+    pixels = [[index, digest_bytes(image.tobytes())] for index, image in stored]
+    return digest_json([slicing.model_dump(mode="json"), pixels])
+
+
+def concatenated(rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Rows one after another; empty for none."""
+    return np.concatenate([*rows, np.empty(0, dtype=np.int64)]).astype(np.int64)
