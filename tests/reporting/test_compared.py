@@ -211,7 +211,9 @@ def test_the_page_counts_the_claims_and_shows_both_models_beside_the_difference(
     plain = study(models=(STEADY, OTHER))
     claims = [{**claim, "side": "higher"} for claim in CLAIMS]
     (found,) = beside_of(Book(plain + between()), Readout.TEXT, [pair(expected=claims)])
-    assert found.account == ("Claimed of it before the audit: 3 differences; held: 2, not shown: 0, contradicted: 1.")
+    assert found.account == (
+        "Claimed of a-steady before the audit: 3 differences. Held: 2; not shown: 0; contradicted: 1."
+    )
     title, own, other, difference, claim = found.claimed[1]
     rows = {row["model"]: row for row in plain if (row["metric"], row["arm"]) == ("flip_rate", "reverse")
             and row["denominator"] == "all"}  # fmt: skip

@@ -286,10 +286,10 @@ def test_the_page_has_a_section_on_two_models_compared_iff_there_is_a_comparison
     ]  # fmt: skip
     text = page(study() + differences, comparisons=[pair])
     section = Page(text.split('aria-labelledby="compared">')[1].split("</section>")[0]).words
-    assert "1 difference; held: 1, not shown: 0, contradicted: 0" in section
+    assert "1 difference. Held: 1; not shown: 0; contradicted: 0." in section
     assert "claimed lower: yes (interval excludes 0)" in section
     assert section.index("flip rate: slices reversed") < section.index("accuracy: base")
     assert {"href": "#compared"} in Page(text).of("a")
     unclaimed = page(study() + differences, comparisons=[{**pair, "expected": []}])
-    assert "Nothing was claimed of it before the audit." in Page(unclaimed).words
+    assert "Nothing was claimed of model-a before the audit." in Page(unclaimed).words
     assert 'id="compared"' not in page(study())

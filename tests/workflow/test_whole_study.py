@@ -41,7 +41,8 @@ def estimates(study) -> Rows:
 def find(rows: Rows, model: str, metric: str, arm: str | None = None, **fields: Any) -> dict[str, Any]:
     """The one estimate that fits; text readout, all cases and no stratum unless said otherwise."""
     wanted = {"model": model, "metric": metric, "arm": arm, "readout": "text", "denominator": "all", "stratum": "all"}
-    found = [row for row in rows if all(row[key] == value for key, value in {**wanted, **fields}.items())]
+    alone = [row for row in rows if row["reference_model"] is None]
+    found = [row for row in alone if all(row[key] == value for key, value in {**wanted, **fields}.items())]
     assert len(found) == 1, f"{len(found)} estimates for {model} {metric} {arm} {fields}"
     return found[0]
 

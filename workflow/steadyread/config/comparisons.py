@@ -96,7 +96,8 @@ def comparison_problems(
         for name in dict.fromkeys((item.model, item.reference)):
             if name not in models:
                 found.append(
-                    f"{name} is not among `models` ({', '.join(models)}): add it there, or take the comparison out"
+                    f"{name} is not among `models` ({', '.join(models)}): add it there, or take the comparison out "
+                    "(statistics.comparisons: [] compares nothing)"
                 )
         if item.model == item.reference:
             found.append(f"{item.model} is compared with itself: name two models")

@@ -173,18 +173,24 @@ def beside_of(book: Book, readout: Readout, comparisons: Sequence[Comparison]) -
         return compared.title, *own, cell(row), compared.claim_text
 
     return [
-        Beside(item.model, item.reference, _account(claimed), tuple(map(line, claimed)), tuple(map(line, others)))
+        Beside(
+            item.model,
+            item.reference,
+            _account(item.model, claimed),
+            tuple(map(line, claimed)),
+            tuple(map(line, others)),
+        )
         for item, claimed, others in compared_of(book, readout, comparisons)
     ]
 
 
-def _account(claimed: Sequence[Compared]) -> str:
+def _account(model: str, claimed: Sequence[Compared]) -> str:
+    if not claimed:
+        return f"Nothing was claimed of {model} before the audit."
     counts = {held: sum(compared.held is held for compared in claimed) for held in Held}
     return (
-        f"Claimed of it before the audit: {counted(len(claimed), 'difference')}; held: {counts[Held.YES]}, not shown: "
-        f"{counts[Held.NOT_SHOWN]}, contradicted: {counts[Held.CONTRADICTED]}."
-        if claimed
-        else "Nothing was claimed of it before the audit."
+        f"Claimed of {model} before the audit: {counted(len(claimed), 'difference')}. Held: {counts[Held.YES]}; "
+        f"not shown: {counts[Held.NOT_SHOWN]}; contradicted: {counts[Held.CONTRADICTED]}."
     )
 
 
