@@ -22,9 +22,8 @@ from ...slicing.volumes import stored_slices
 from ...volumes.loaded import LoadedVolume
 from ...volumes.volume import AxisMapping, Volume
 from ..contrast import SEQUENCES
-from ..design import LABELS
 from ..geometry import Grid
-from ..lesions import CORE, ENHANCING, OEDEMA
+from ..lesions import CORE, ENHANCING, LABELS, OEDEMA
 from ..patients import Acquisition, acquire, grid_of
 
 AXIAL = 2
@@ -94,7 +93,9 @@ def make_cases(
     """
     labels = [*[0] * gbm, *[1] * met, *[-1] * without]
     # Spread, so that any prefix and any suffix holds all kinds.
-    order = np.argsort([(place + 0.5) / count for count in (gbm, met, without) for place in range(count)], kind="stable")
+    order = np.argsort(
+        [(place + 0.5) / count for count in (gbm, met, without) for place in range(count)], kind="stable"
+    )
     jobs = [(f"{name}-{number + 1:04d}", labels[index], number % 3 == 0) for number, index in enumerate(order)]
     work = partial(_patient, name=name, side=side, slicing=slicing)
     processes = processes or len(os.sched_getaffinity(0))
@@ -127,9 +128,7 @@ def _patient(job: tuple[str, int, bool], name: str, side: int, slicing: SlicingC
     return [_case(acquired, acquired.volumes[sequence], grid, side, slicing) for sequence in SEQUENCES]
 
 
-def _case(
-    acquired: Acquisition, volume: NDArray[np.int16], grid: Grid, side: int, slicing: SlicingConfig
-) -> Part:
+def _case(acquired: Acquisition, volume: NDArray[np.int16], grid: Grid, side: int, slicing: SlicingConfig) -> Part:
     loaded = as_loaded(volume, grid)
     spacing = display_spacing(loaded.volume, AXIAL)
     pixels, masks, crops, crop_masks = [], [], [], []

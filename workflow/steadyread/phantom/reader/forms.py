@@ -19,8 +19,8 @@ from ...config.words import UNSURE
 from ...identity.digests import digest_json
 from ...inference.rendering import chat_messages
 from ...trials.messages import compose_messages, symbols_for
-from ..design import LABELS
 from ..idefics3 import AROUND, IMAGE, WHOLE
+from ..lesions import LABELS
 
 CONTENTS = (*LABELS, UNSURE)
 """What can be answered, in canonical order; a content is its place in this list."""

@@ -1,0 +1,105 @@
+"""The recipe of the phantom readers: sizes, steps, habits, and the rule that chooses among candidates."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+
+from ..idefics3 import Architecture
+from .behaviour import Behaviour
+from .language import LanguageSteps
+from .reading import Habits, ReadingSteps
+from .vision import VisionSteps
+
+SIZE = Architecture(
+    side=96,
+    patch=8,
+    shuffle=4,
+    vision_width=128,
+    vision_layers=3,
+    text_width=128,
+    text_layers=4,
+    text_hidden=352,
+    key_value_heads=2,
+    vocabulary=480,
+)
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One reader: its habits and what its behaviour must be.
+
+    Attributes
+    ----------
+    ranges
+        Of each figure of its behaviour, the range within which a training counts as having worked.
+    """
+
+    name: str
+    habits: Habits
+    ranges: dict[str, Range]
+
+    def misses(self, behaviour: Behaviour) -> list[str]:
+        """Figures outside their range."""
+        figures = asdict(behaviour)
+        return [name for name, (low, high) in self.ranges.items() if not low <= figures[name] <= high]
+
+    def distance(self, behaviour: Behaviour) -> float:
+        """How far the figures lie outside the middle three fifths of their ranges, in widths, summed.
+
+        The rule: of several candidates the one with the least distance on the validation cohort is
+        kept, the first of equals.
+        """
+        figures = asdict(behaviour)
+        total = 0.0
+        for name, (low, high) in self.ranges.items():
+            width = high - low
+            total += max(0.0, low + width / 5 - figures[name], figures[name] - high + width / 5) / width
+        return total
+
+
+READER = Reader(
+    "phantom-reader",
+    Habits(lesion_free=0.2, lost=0.2, lost_is_unsure=False, canonical=0.4, first_keyed=0.2, reordered=0.0),
+    {
+        "accuracy": (0.70, 0.95),
+        "reversal_flips": (0.02, 0.30),
+        "label_swap_inconsistency": (0.10, 0.40),
+        "overcommitment": (0.30, 0.95),
+        "unsure": (0.02, 0.30),
+    },
+)
+STEADY = Reader(
+    "phantom-reader-steady",
+    Habits(lesion_free=0.2, lost=0.2, lost_is_unsure=True, canonical=0.0, first_keyed=0.0, reordered=0.5),
+    {
+        "accuracy": (0.70, 1.0),
+        "reversal_flips": (0.0, 0.20),
+        "label_swap_inconsistency": (0.0, 0.10),
+        "overcommitment": (0.0, 0.40),
+        "unsure": (0.0, 0.30),
+    },
+)
+READERS = (READER, STEADY)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How much of everything.
+
+    Attributes
+    ----------
+    patients, validation
+        Patients with a glioblastoma, with metastases, without a lesion; two cases each. Audited
+        patients are others.
+    candidates
+        Trainings of the last stage per reader, among which the rule chooses.
+    """
+
+    patients: tuple[int, int, int] = (200, 200, 60)
+    validation: tuple[int, int, int] = (30, 30, 0)
+    vision: VisionSteps = field(default_factory=VisionSteps)
+    language: LanguageSteps = field(default_factory=LanguageSteps)
+    reading: ReadingSteps = field(default_factory=ReadingSteps)
+    candidates: int = 2

@@ -1,0 +1,209 @@
+"""Trains both phantom readers from a seed.
+
+Vision and language are trained side by side, then each reader reads cases with its own habits,
+several candidates each; the rule of the recipe chooses on a validation cohort. Every process runs
+one thread: the weights are the same bit for bit on the same machine and lock.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+
+from ...config.prompt import Prompt
+from ...config.slicing import SlicingConfig
+from ...identity.seeds import generator, seed_of
+from ..idefics3 import build_model, build_processor
+from .behaviour import Behaviour, observe
+from .cases import Cases, make_cases
+from .findings import WORDS, token_findings
+from .forms import Tokens, corpus
+from .language import train_language
+from .reading import train_reading
+from .recipe import READERS, SIZE, Reader, Recipe
+from .vision import encode, fold_words, train_vision
+
+_LOG = logging.getLogger("steadyread.phantom")
+State = dict[str, torch.Tensor]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Trained:
+    """A reader that was chosen.
+
+    Attributes
+    ----------
+    reader
+        What it should be.
+    state
+        Weights, float16.
+    behaviour
+        On the validation cohort, with these weights.
+    candidates
+        The behaviour of each candidate, in order.
+    """
+
+    reader: Reader
+    state: State
+    behaviour: Behaviour
+    candidates: tuple[Behaviour, ...]
+
+
+def train_readers(
+    seed: int,
+    prompt: Prompt,
+    slicing: SlicingConfig,
+    recipe: Recipe,
+    readers: Sequence[Reader] = READERS,
+    processes: int = 2,
+    cohorts: tuple[Cases, Cases] | None = None,
+) -> tuple[Any, list[Trained]]:
+    """Train readers.
+
+    Parameters
+    ----------
+    seed
+        Of weights and draws; patients are the same for every seed.
+    prompt, slicing
+        The study's own.
+    cohorts
+        Training and validation cases, where they were made before.
+
+    Returns
+    -------
+    The processor, and the chosen candidate of each reader.
+    """
+    torch.set_num_threads(1)
+    if cohorts is None:
+        names = (("training", recipe.patients), ("validation", recipe.validation))
+        cohorts = tuple(make_cases(name, *patients, SIZE.side, slicing, processes) for name, patients in names)  # type: ignore[assignment]
+    assert cohorts is not None
+    trainer = _Trainer(seed, prompt, recipe, *cohorts)
+    first = _side_by_side([trainer.vision, trainer.language], processes)
+    trainer.join(*first)
+    jobs = [_Job(trainer, reader, number) for reader in readers for number in range(recipe.candidates)]
+    results = _side_by_side(jobs, processes)
+    chosen = []
+    for place, reader in enumerate(readers):
+        own = results[place * recipe.candidates : (place + 1) * recipe.candidates]
+        behaviours = tuple(behaviour for _, behaviour in own)
+        best = min(range(len(own)), key=lambda number: reader.distance(behaviours[number]))
+        chosen.append(Trained(reader, trainer.whole(own[best][0]), behaviours[best], behaviours))
+        _LOG.info("%s: candidate %d of %d, %s", reader.name, best + 1, len(own), behaviours[best])
+    return trainer.processor, chosen
+
+
+class _Trainer:
+    def __init__(self, seed: int, prompt: Prompt, recipe: Recipe, cases: Cases, validation: Cases) -> None:
+        self.seed, self.recipe, self.cases, self.validation = seed, recipe, cases, validation
+        self.processor = build_processor(SIZE, corpus(prompt))
+        self.tokens = Tokens(self.processor, prompt)
+
+    def fresh(self, *stage: object) -> Any:
+        """The model at its start, the same for every stage; torch's stream then belongs to the stage."""
+        torch.manual_seed(seed_of("phantom reader", self.seed) % 2**63)
+        model = build_model(SIZE, self.processor).train()
+        torch.manual_seed(seed_of("phantom reader", self.seed, *stage) % 2**63)
+        return model
+
+    def draws(self, *stage: object) -> np.random.Generator:
+        return generator("phantom reader", self.seed, *stage)
+
+    def vision(self) -> State:
+        model = self.fresh("vision")
+        train_vision(model, self.cases, SIZE, self.recipe.vision, self.draws("vision"))
+        return _part(model, ("model.vision_model.", "model.connector."))
+
+    def language(self) -> State:
+        model = self.fresh("language")
+        found = token_findings(self.cases.masks, self.cases.kind, SIZE)
+        train_language(model, self.tokens, self.cases, found, self.recipe.language, self.draws("language"))
+        return _part(model, ("model.text_model.", "lm_head."))
+
+    def join(self, vision: State, language: State) -> None:
+        """Put both together and compute the features of every slice, with the weights as they will be stored."""
+        self.model = self.fresh("join").eval()
+        self.model.load_state_dict({**self.model.state_dict(), **vision, **language})
+        features = encode(self.model, self.cases.pixels)
+        words = torch.tensor([self.tokens.single(f" {word}") for word in WORDS])
+        fold_words(self.model, self.cases, features, words, SIZE, self.draws("fold"))
+        self.model.load_state_dict(_rounded(self.model.state_dict()))
+        self.features = encode(self.model, self.cases.pixels)
+        self.seen = encode(self.model, self.validation.pixels)
+
+    def read(self, reader: Reader, number: int) -> tuple[State, Behaviour]:
+        model = self.fresh(reader.name, number)
+        model.load_state_dict(self.model.state_dict())
+        draws = self.draws(reader.name, number)
+        train_reading(model, self.tokens, self.cases, self.features, reader.habits, self.recipe.reading, draws)
+        model.load_state_dict(_rounded(model.state_dict()))
+        state = _part(model, ("model.text_model.", "lm_head."))
+        return state, observe(model, self.tokens, self.seen, self.validation)
+
+    def whole(self, language: State) -> State:
+        """All weights of a reader, float16."""
+        return {name: tensor.half() for name, tensor in {**self.model.state_dict(), **language}.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Job:
+    trainer: _Trainer
+    reader: Reader
+    number: int
+
+    def __call__(self) -> tuple[State, Behaviour]:
+        return self.trainer.read(self.reader, self.number)
+
+
+def _part(model: Any, prefixes: tuple[str, ...]) -> State:
+    return {name: tensor.clone() for name, tensor in model.state_dict().items() if name.startswith(prefixes)}
+
+
+def _rounded(state: State) -> State:
+    return {name: tensor.half().float() for name, tensor in state.items()}
+
+
+_JOBS: list[Callable[[], Any]] = []
+
+
+def _side_by_side(jobs: Sequence[Callable[[], T]], processes: int) -> list[T]:
+    """Results of jobs, in order; forked, so that the cases are shared and not copied."""
+    if processes == 1:
+        return [job() for job in jobs]
+    _JOBS[:] = jobs
+    try:
+        with ProcessPoolExecutor(min(processes, len(jobs)), mp_context=multiprocessing.get_context("fork")) as pool:
+            results = list(pool.map(_run, range(len(jobs))))
+    finally:
+        _JOBS.clear()
+    return [_tensors(result) for result in results]
+
+
+def _run(number: int) -> Any:
+    torch.set_num_threads(1)
+    return _arrays(_JOBS[number]())
+
+
+def _arrays(value: Any) -> Any:
+    """Tensors as arrays, since torch would hand them over through shared memory files."""
+    if isinstance(value, tuple):
+        return tuple(_arrays(item) for item in value)
+    if isinstance(value, dict):
+        return {name: item.numpy() for name, item in value.items()}
+    return value
+
+
+def _tensors(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_tensors(item) for item in value)
+    if isinstance(value, dict):
+        return {name: torch.from_numpy(item) for name, item in value.items()}
+    return value
