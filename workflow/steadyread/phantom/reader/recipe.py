@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
+from ...config.comparisons import Claim, Side
+from ...contracts.enums import ArmName, Metric
 from ..idefics3 import Architecture
 from .behaviour import Behaviour
 from .language import LanguageSteps
@@ -34,11 +36,14 @@ class Reader:
     ----------
     ranges
         Of each figure of its behaviour, the range within which a training counts as having worked.
+    addresses
+        Failure modes that its training addresses, claimed before any audit.
     """
 
     name: str
     habits: Habits
     ranges: dict[str, Range]
+    addresses: tuple[Claim, ...] = ()
 
     def misses(self, behaviour: Behaviour) -> list[str]:
         """Figures outside their range."""
@@ -80,6 +85,10 @@ STEADY = Reader(
         "overcommitment": (0.0, 0.40),
         "unsure": (0.0, 0.30),
     },
+    (
+        Claim(metric=Metric.LABEL_SWAP_INCONSISTENCY, arm=ArmName.LABEL_SWAP, side=Side.LOWER),
+        Claim(metric=Metric.OVERCOMMITMENT, arm=ArmName.LESION_REMOVED, side=Side.LOWER),
+    ),
 )
 READERS = (READER, STEADY)
 

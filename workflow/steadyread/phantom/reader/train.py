@@ -57,7 +57,7 @@ class Trained:
     candidates: tuple[Behaviour, ...]
 
 
-def train_readers(
+def train(
     seed: int,
     prompt: Prompt,
     slicing: SlicingConfig,
