@@ -18,8 +18,9 @@ def run() -> list[Ratio]:
     """One NIfTI file and one DICOM series of the phantom cohort, read in a warm process."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        outputs = {"table": folder / "cohort.tsv", "files": folder / "files"}
-        run_stage("make_phantom", {}, outputs, {"seed": 20260805}, {}, root=folder, receipts=False)
+        outputs = {"table": folder / "cohort.tsv", "files": folder / "files", "recorded": folder / "recorded.json"}
+        settings = {"seed": 20260805, "phantom": {"patients": 6}}
+        run_stage("make_phantom", {}, outputs, settings, {}, root=folder, receipts=False)
         with open(folder / "cohort.tsv", encoding="utf-8", newline="") as handle:
             volumes = [folder / row["volume"] for row in csv.DictReader(handle, dialect="excel-tab")]
         nifti = next(path for path in volumes if path.name.endswith(".nii.gz"))

@@ -84,10 +84,20 @@ def test_boxes_enclose_the_shapes_as_they_are_displayed(
             if not row["is_lesion"] or listed_without_boxes:
                 assert not row["lesion_boxes"]
                 continue
-            expected = sorted(truth[case.case_id].boxes_px(row["index"], SIZE))
-            # A stored slice is a whole number of pixels wide: up to one pixel of rounding.
-            np.testing.assert_allclose(sorted(row["lesion_boxes"]), expected, atol=1.01, err_msg=case.case_id)
-            compared += len(expected)
+            stored = np.array(row["lesion_boxes"])
+            parts = 0
+            for x0, y0, x1, y1 in truth[case.case_id].boxes_px(row["index"], SIZE):
+                # A stored slice is a whole number of pixels wide: up to one pixel of rounding. A slice may
+                # show an irregular lesion in parts, each with a box.
+                inside = stored[
+                    (stored >= np.array([x0, y0, x0, y0]) - 1.01).all(axis=1)
+                    & (stored <= np.array([x1, y1, x1, y1]) + 1.01).all(axis=1)
+                ]
+                hull = [*inside[:, :2].min(axis=0), *inside[:, 2:].max(axis=0)]
+                np.testing.assert_allclose(hull, (x0, y0, x1, y1), atol=1.01, err_msg=case.case_id)
+                parts += len(inside)
+                compared += 1
+            assert parts == len(stored), "every box belongs to a lesion"
     assert compared > 80
 
 
@@ -102,18 +112,22 @@ def test_the_capsule_on_the_right_temple_is_shown_on_the_left_in_front_at_its_he
         def shown(k: int, x: float, y: float, stored: dict[int, np.ndarray] = stored) -> float:
             return float(stored[k][round(y) - 1 : round(y) + 2, round(x) - 1 : round(x) + 2].mean())
 
+        def stands_out(picture: np.ndarray, y: float) -> float:
+            """Pixels by which a row begins further left than the rows some 16 mm before and behind it."""
+            left = (picture[[round(y) - 16, round(y) + 16, round(y)]] > 60).argmax(axis=1)
+            return float(left[:2].mean() - left[2])
+
         across, down = expected.to_px(expected.centre_mm, SIZE)
         for k, point in expected.marker_mm.items():
             x, y = expected.to_px(point, SIZE)
             assert x < across, "the right temple is left of the middle"
             assert y < down, "the temple is in front of the middle"
             assert shown(k, x, y) > 200, (case_id, k)
-            for other in ((2 * across - x, y), (x, 2 * down - y), (2 * across - x, 2 * down - y)):
-                assert shown(k, *other) < 100, (case_id, k)
-        through = expected.marker_mm
-        for k in set(stored) - {near for middle in through for near in (middle - 1, middle, middle + 1)}:
-            x, y = expected.to_px(next(iter(through.values())), SIZE)
-            assert shown(k, x, y) < 100, (case_id, k)
+            assert stands_out(stored[k], y) > 5, (case_id, k)
+            assert stands_out(stored[k][:, ::-1], y) < 5, "on the right temple alone"
+        _, y = expected.to_px(expected.marker_mm[max(expected.marker_mm)], SIZE)
+        for k in range(max(expected.marker_mm) + 2, expected.slices - 3):
+            assert stands_out(stored[k], y) < 5, "nothing is taped to the skin above it"
 
 
 def test_the_enhancing_lesion_is_bright_inside_its_box(
@@ -125,9 +139,11 @@ def test_the_enhancing_lesion_is_bright_inside_its_box(
         expected = truth[case.case_id]
         stored = pictures(tables, case.case_id)
         for k in expected.lesion_slices:
+            head = np.median(stored[k][stored[k] > 60])
             for box in expected.boxes_px(k, SIZE):
                 x0, y0, x1, y1 = (round(value) for value in box)
-                assert stored[k][y0:y1, x0:x1].max() > 200, (case.case_id, k)
+                # In the faintest slice the rim fills a voxel to two fifths.
+                assert stored[k][y0:y1, x0:x1].max() > 1.15 * head, (case.case_id, k)
 
 
 def test_slices_run_from_feet_to_head_whatever_order_the_file_has(

@@ -13,7 +13,7 @@ import pytest
 from pydicom import Dataset, config, dcmread
 
 from steadyread.phantom.design import PhantomCase
-from steadyread.phantom.shapes import CORE, ENHANCING, OEDEMA
+from steadyread.phantom.lesions import CORE, ENHANCING, OEDEMA
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,9 @@ shards: 1
 def volumes(tmp_path_factory) -> list[tuple[Path, Path]]:
     """NIfTI volumes of the phantom with their masks."""
     folder = tmp_path_factory.mktemp("phantom")
-    outputs = {"table": folder / "cohort.tsv", "files": folder / "files"}
-    run_stage("make_phantom", {}, outputs, {"seed": 7}, {}, root=folder, receipts=False)
+    outputs = {"table": folder / "cohort.tsv", "files": folder / "files", "recorded": folder / "recorded.json"}
+    settings = {"seed": 7, "phantom": {"patients": 12}}
+    run_stage("make_phantom", {}, outputs, settings, {}, root=folder, receipts=False)
     lines = [line.split("\t") for line in (folder / "cohort.tsv").read_text().splitlines()]
     rows = [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
     masked = [row for row in rows if row["annotation_kind"] == "mask"]

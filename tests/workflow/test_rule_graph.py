@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from steadyread.config.study import StudyConfig
+from steadyread.identity.digests import digest_json
+
 pytestmark = pytest.mark.workflow
 
 NOW = time.time()
@@ -114,10 +117,13 @@ def test_what_is_there_is_not_made_again(tree):
         "coin-2",
         "coin-3",
     )
-    phantom = tree.root / "results" / "phantom_cohort" / "20260805"
+    study = StudyConfig()
+    options = digest_json(study.phantom.model_dump(mode="json"))[:8]
+    phantom = tree.root / "results" / "phantom_cohort" / f"{study.seed}-{options}"
     (phantom / "files").mkdir(parents=True)
-    (phantom / "cohort.tsv").touch()
-    os.utime(phantom / "cohort.tsv", (1_600_000_000, 1_600_000_000))
+    for name in ("cohort.tsv", "recorded.json"):
+        (phantom / name).touch()
+        os.utime(phantom / name, (1_600_000_000, 1_600_000_000))
     fill(tree.root, "default", "cohort", "slices")
     assert not {"slice_volumes", "register_cohort", "make_phantom"} & set(tree.planned())
     fill(tree.root, "default", "trials")

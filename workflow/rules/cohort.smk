@@ -1,9 +1,11 @@
 rule make_phantom:
     output:
-        table="results/phantom_cohort/{seed}/cohort.tsv",
-        files=directory("results/phantom_cohort/{seed}/files"),
+        table="results/phantom_cohort/{cohort}/cohort.tsv",
+        files=directory("results/phantom_cohort/{cohort}/files"),
+        recorded="results/phantom_cohort/{cohort}/recorded.json",
     log:
-        "results/phantom_cohort/{seed}/make_phantom.log",
+        "results/phantom_cohort/{cohort}/make_phantom.log",
+    threads: 2
     params:
         code=plan.code("make_phantom"),
         settings=plan.params("make_phantom"),

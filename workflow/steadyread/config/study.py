@@ -12,6 +12,7 @@ from .cohort import CohortConfig
 from .inference import InferenceConfig
 from .lesions import LesionsConfig
 from .models_table import MODEL_ID
+from .phantom import PhantomConfig
 from .question import QuestionConfig
 from .report import ReportConfig
 from .slicing import SlicingConfig
@@ -51,6 +52,9 @@ class StudyConfig(Section):
 
     cohort: CohortConfig = CohortConfig()
     """Where the cases come from."""
+
+    phantom: PhantomConfig = PhantomConfig()
+    """The cohort that the workflow makes itself."""
 
     slicing: SlicingConfig = SlicingConfig()
     """How a volume becomes 8-bit slices."""

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from ..identity.seeds import generator
 from .fields import Field32, WaveField, smooth_step
 from .geometry import FloatArray, Lattice
-from .template import NAMES, sample
+from .template import sample
 
 PIVOT = np.array([0.0, -18.0, 5.0])
 """The middle of the template's head, MNI millimetres; patients turn about it."""
@@ -20,9 +20,12 @@ VENTRICLES = (np.array([0.0, -12.0, 14.0]), np.array([26.0, 45.0, 24.0]))
 """Centre and reach (mm) of the warp that widens the ventricles."""
 TEMPLE = (14.0, 8.0)
 """Where the capsule is taped to the right temple: front and height, RAS millimetres."""
-TISSUES = tuple(name for name in NAMES if name not in ("head", "outside"))
-HEAD_REACH = 60.0
-"""No tissue lies farther than this from the brain, millimetres."""
+REACH = {
+    "gm": (-np.inf, 12.0), "wm": (-np.inf, 12.0), "csf": (-np.inf, 12.0), "veins": (-np.inf, 12.0),
+    "vessel": (-np.inf, 60.0), "fat": (-8.0, 60.0), "muscle": (-8.0, 60.0), "marrow": (-8.0, 60.0),
+    "fluid": (-8.0, 60.0),
+}  # fmt: skip
+"""Between which distances from the brain's hull (mm, positive outside) a tissue is found at all."""
 
 
 @dataclass(frozen=True)
@@ -131,12 +134,14 @@ class Anatomy:
             free = smooth_step(1.0 - sample("outside", points), 2.5)
             for push in pushes:
                 points -= push.displacement(patient_points) * free
-        near = sample("outside", points) < HEAD_REACH
-        within = points[:, near]
+        outside = sample("outside", points)
         found: dict[str, Field32] = {}
-        for name in TISSUES:
-            found[name] = np.zeros(points.shape[1:], dtype=np.float32)
-            found[name][near] = sample(name, within)
+        for reach in dict.fromkeys(REACH.values()):
+            near = (outside > reach[0]) & (outside < reach[1])
+            within = points[:, near]
+            for name in (name for name in REACH if REACH[name] == reach):
+                found[name] = np.zeros(outside.shape, dtype=np.float32)
+                found[name][near] = sample(name, within)
         shrunk = np.float32(self.atrophy) * np.clip(found["csf"] * 3, 0, 1) * found["gm"]
         found["gm"] -= shrunk
         found["csf"] += shrunk

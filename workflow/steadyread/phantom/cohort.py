@@ -3,21 +3,34 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+import json
+import multiprocessing
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
+from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from ..config.base import Section
+from ..config.phantom import PhantomConfig
 from ..contracts.enums import AnnotationKind
 from ..stages.job import Files
 from ..stages.progress import progress
 from .design import PhantomCase, plan
-from .shapes import LESION_LABELS
+from .lesions import LESION_LABELS
+from .recorded import Fingerprint, compare, fingerprint
+from .template import template
 from .write_dicom import SEGMENTS, Series, write_segmentation, write_series
 from .write_nifti import write_nifti
 from .write_slice_table import has_own_table, slice_table_options, write_slice_table
 
+T = TypeVar("T")
 FILES = "files"
 """Name of the folder beside the table; paths in the table begin with it."""
+MOST_PROCESSES = 8
 COLUMNS = (
     "case_id", "patient_id", "site", "sequence", "label", "volume", "annotation", "annotation_kind", "split",
     "lesion_labels", "segments", "index", "index_base", "index_order", "deidentified", "cov_scanner", "text_history",
@@ -30,28 +43,73 @@ class MakePhantomSettings(Section):
     seed: int
     """The study's seed."""
 
+    phantom: PhantomConfig
+    """The phantom cohort."""
+
 
 def make_phantom(inputs: Files, outputs: Files, settings: MakePhantomSettings, wildcards: Mapping[str, str]) -> None:
-    """Write the phantom cohort: 12 patients, GBM and MET, T1CE and T2 each.
+    """Write the phantom cohort: patients with GBM and with MET, T1CE and T2 each.
 
     A third of the patients each is stored as DICOM series with a DICOM SEG, as NIfTI with a mask, and
-    as NIfTI with a table of lesion slices. The same seed gives the same bytes.
+    as NIfTI with a table of lesion slices. The same seed gives the same bytes, however many processes
+    write.
 
     Parameters
     ----------
     outputs
         `table`: the cohort's TSV; its paths are relative to its folder and begin with `files/`.
         `files`: the folder that will stand beside it under that name.
+        `recorded`: whether the pixels are those on record, as JSON.
     """
-    folder = outputs.one("files")
-    cases = plan(settings.seed)
-    rows = [write_case(case, folder) for case in progress(cases, "phantom cases")]
+    cases = plan(settings.seed, settings.phantom)
+    patients = by_patient(partial(write_patient, folder=outputs.one("files")), cases)
+    rows: list[dict[str, str]] = []
+    found: dict[str, Fingerprint] = {}
+    for some, prints in progress(patients, "phantom patients", total=settings.phantom.patients):
+        rows += some
+        found |= prints
     table = outputs.one("table")
     table.parent.mkdir(parents=True, exist_ok=True)
     with open(table, "w", encoding="utf-8", newline="") as handle:
         writer = csv.DictWriter(handle, COLUMNS, restval="", dialect="excel-tab", lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
+    report = compare(settings.seed, settings.phantom, found)
+    outputs.one("recorded").write_text(json.dumps(report, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+def by_patient(
+    work: Callable[[tuple[PhantomCase, ...]], T], cases: Sequence[PhantomCase], processes: int | None = None
+) -> Iterator[T]:
+    """Do something for each patient's cases and give the results in the cases' order.
+
+    Parameters
+    ----------
+    work
+        What to do; a function that can be pickled.
+    processes
+        How many processes work; left out: as many as this one may use processors, at most 8.
+    """
+    patients = [tuple(group) for _, group in groupby(cases, key=lambda case: case.patient_id)]
+    if processes is None:
+        processes = _processors()
+    if min(processes, len(patients)) < 2:
+        yield from map(work, patients)
+        return
+    # Built before the fork, so that all processes share one template.
+    template()
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("fork")) as pool:
+        yield from pool.map(work, patients)
+
+
+def _processors() -> int:
+    # Elsewhere a fork is not safe, and a new process would run Snakemake's script again.
+    return min(MOST_PROCESSES, len(os.sched_getaffinity(0))) if sys.platform == "linux" else 1
+
+
+def write_patient(cases: tuple[PhantomCase, ...], folder: Path) -> tuple[list[dict[str, str]], dict[str, Fingerprint]]:
+    """Write one patient's cases below a folder; their rows of the cohort's table and their fingerprints."""
+    return [write_case(case, folder) for case in cases], {case.case_id: fingerprint(case) for case in cases}
 
 
 def write_case(case: PhantomCase, folder: Path) -> dict[str, str]:
@@ -68,7 +126,7 @@ def write_case(case: PhantomCase, folder: Path) -> dict[str, str]:
         "label": case.label,
         "annotation_kind": case.kind.value,
         "split": "audit",
-        "cov_scanner": "phantom 1.5 T",
+        "cov_scanner": f"phantom 1.5 T ({case.site})" if case.options.site_effects else "phantom 1.5 T",
         "text_history": "Phantom; no history.",
     }
     if case.stored_axes is None:

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..identity.seeds import generator
-from .anatomy import TISSUES
 from .fields import Field32, WaveField
 from .geometry import Lattice
 
@@ -92,21 +91,20 @@ def signal_of(scene: Scene, lattice: Lattice, seed: int, patient_id: str, sequen
     for name, factor in site.signal.get(sequence, {}).items():
         means[name] *= factor
     image = np.zeros(lattice.shape, dtype=np.float32)
-    for name in TISSUES:
+    for name, share in scene.tissues.items():
         if name in means:
-            image += scene.tissues[name] * np.float32(means[name])
+            image += share * np.float32(means[name])
     if sequence == "T1CE":
         image += scene.tissues["veins"] * np.float32(0.62 * means["vessel"] * plexus)
         means["ring"] *= uptake
         means["solid"] *= uptake
     image *= texture
-    for name, share, value in (
-        ("oedema", scene.oedema, means["oedema"] * texture),
-        ("core", scene.core, means["core"]),
-        ("ring", scene.ring, means["ring"]),
-        ("solid", scene.solid, means["solid"]),
+    for share, value in (
+        (scene.oedema, means["oedema"] * texture),
+        (scene.core, means["core"]),
+        (scene.ring, means["ring"]),
+        (scene.solid, means["solid"]),
     ):
-        del name
         image += share * (value - image)
     return image
 

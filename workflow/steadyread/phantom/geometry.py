@@ -43,13 +43,11 @@ class Lattice:
     @property
     def normal(self) -> FloatArray:
         """Unit vector (RAS) through the slices, shape (3,)."""
-        through: FloatArray = self.steps[:, 2] / float(np.linalg.norm(self.steps[:, 2]))
-        return through
+        return np.asarray(self.steps[:, 2] / np.linalg.norm(self.steps[:, 2]), dtype=np.float64)
 
     def index_of(self, point: FloatArray) -> FloatArray:
         """The fractional index of a point, RAS millimetres, shape (3,)."""
-        index: FloatArray = np.linalg.solve(self.steps, point - self.origin)
-        return index
+        return np.asarray(np.linalg.solve(self.steps, point - self.origin), dtype=np.float64)
 
     def around(self, point: FloatArray, reach: float) -> Box:
         """The part of the lattice within a distance (mm) of a point along each axis; may be empty."""

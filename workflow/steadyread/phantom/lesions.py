@@ -156,7 +156,9 @@ def see_oedema(lesion: Lesion, lattice: Lattice, tissues: dict[str, Field32]) ->
     box = lattice.around(lesion.centre, lesion.radius * 1.5 + 2.5 * lesion.oedema)
     part = lattice.part(box).moved(-lesion.centre)
     beyond = np.sqrt((part.points() ** 2).sum(axis=0)) - lesion.radius
-    spread = smooth_step(lesion.oedema * (1 + 0.45 * lesion.fingers.on(part)) - beyond, 1.6)
+    reach = lesion.oedema * (1 + 0.45 * np.minimum(lesion.fingers.on(part), 2))
+    # Cut off at two per cent, so that nothing is left outside the box.
+    spread = np.maximum(smooth_step(reach - beyond, 1.6) - 0.02, 0) / 0.98
     white = np.clip(tissues["wm"][box] * 1.35 - 0.15, 0, 1)
     share = np.clip(white + 0.25 * tissues["gm"][box], 0, 1) * np.clip(1 - 1.2 * tissues["csf"][box], 0, 1)
     return box, np.asarray(0.92 * spread * share, dtype=np.float32)

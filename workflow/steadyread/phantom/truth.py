@@ -1,4 +1,4 @@
-"""What is true of the phantom, from its shapes: nothing here reads a file or knows a file format."""
+"""What is true of the phantom, as acquired: nothing here reads a file or knows a file format."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..config.phantom import PhantomConfig
 from .design import PhantomCase, plan
-from .shapes import MARKER_RADIUS
 
 
 @dataclass(frozen=True)
@@ -60,32 +60,32 @@ class CaseTruth:
         return x, y
 
 
-def phantom_truth(seed: int) -> dict[str, CaseTruth]:
+def phantom_truth(seed: int, options: PhantomConfig) -> dict[str, CaseTruth]:
     """The truth of every case of the phantom cohort of a seed, by case_id."""
-    return {case.case_id: _truth(case) for case in plan(seed)}
+    return {case.case_id: case_truth(case) for case in plan(seed, options)}
 
 
-def _truth(case: PhantomCase) -> CaseTruth:
+def case_truth(case: PhantomCase) -> CaseTruth:
+    """The truth of one case."""
     columns, rows, slices = case.grid.shape
     across, along, _ = case.grid.spacing
+    acquired = case.acquisition()
     boxes: dict[int, tuple[tuple[float, float, float, float], ...]] = {}
     areas: dict[int, float] = {}
     marker: dict[int, tuple[float, float]] = {}
     for k in range(slices):
-        points = case.grid.slice_points(k)
-        each = [lesion.depth(points) >= 0 for lesion in case.head.lesions]
-        if any(mask.any() for mask in each):
-            found = [_box(mask) for mask in each if mask.any()]
+        each = [lesion[:, :, k] for lesion in acquired.lesions if lesion[:, :, k].any()]
+        if each:
+            found = [_box(mask) for mask in each]
             boxes[k] = tuple(sorted((x0 * across, y0 * along, x1 * across, y1 * along) for x0, y0, x1, y1 in found))
             areas[k] = float(np.any(each, axis=0).sum()) * across * along
-        offset = (points - np.asarray(case.head.marker_centre)) / np.asarray(MARKER_RADIUS)
-        capsule = (offset * offset).sum(axis=-1) < 0.4
+        capsule = acquired.capsule[:, :, k]
         if capsule.any():
             i, j = (float(index.mean()) for index in np.nonzero(capsule))
             marker[k] = ((columns - 0.5 - i) * across, (rows - 0.5 - j) * along)
-    # Both displayed axes run against the grid's: where the stack lies to the right, the head lies to
-    # the left of its middle, which is further to the right in the display.
-    shift = case.grid.axes.T @ np.asarray(case.grid.centre)
+    # Both displayed axes run against the grid's: a head that lies to the right of the stack's middle
+    # lies further to the left in the display.
+    shift = case.grid.axes.T @ (acquired.middle - np.asarray(case.grid.centre))
     return CaseTruth(
         case_id=case.case_id,
         patient_id=case.patient_id,
@@ -96,7 +96,7 @@ def _truth(case: PhantomCase) -> CaseTruth:
         extent_mm=(columns * across, rows * along),
         area_mm2=areas,
         marker_mm=marker,
-        centre_mm=(columns * across / 2 + float(shift[0]), rows * along / 2 + float(shift[1])),
+        centre_mm=(columns * across / 2 - float(shift[0]), rows * along / 2 - float(shift[1])),
     )
 
 

@@ -18,7 +18,7 @@ from pydicom.valuerep import format_number_as_ds
 from ..identity.digests import digest_bytes
 from ..identity.seeds import permutation, seed_of
 from .geometry import FloatArray, Grid
-from .shapes import CORE, ENHANCING, OEDEMA
+from .lesions import CORE, ENHANCING, OEDEMA
 
 MAKER, MODEL, VERSION = "steadyread", "phantom", "1"
 LPS_OF_RAS = np.array([-1.0, -1.0, 1.0])

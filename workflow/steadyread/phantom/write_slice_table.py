@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from .design import PhantomCase
-from .shapes import LESION_LABELS
+from .lesions import LESION_LABELS
 from .write_nifti import to_stored
 
 COLUMNS = ("index", "x0", "y0", "x1", "y1")
@@ -42,9 +42,8 @@ def write_slice_table(path: Path, case: PhantomCase) -> None:
     assert case.stored_axes is not None
     base = int(slice_table_options(case)["index_base"])
     rows = []
-    for lesion in case.head.lesions:
-        shape = np.stack([lesion.depth(case.grid.slice_points(k)) >= 0 for k in range(case.grid.shape[2])], axis=-1)
-        stored = to_stored(shape, case.grid.affine, case.stored_axes)[0]
+    for lesion in case.acquisition().lesions:
+        stored = to_stored(lesion, case.grid.affine, case.stored_axes)[0]
         for index in np.flatnonzero(stored.any(axis=(0, 1))):
             i, j = np.nonzero(stored[:, :, index])
             rows.append((int(index) + base, int(i.min()), int(j.min()), int(i.max()) + 1, int(j.max()) + 1))

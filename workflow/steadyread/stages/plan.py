@@ -11,6 +11,7 @@ from ..config.loading import load_study, prompt_path, table_path
 from ..config.models_table import BuiltSource, FolderSource, ModelEntry, ModelsTable
 from ..config.study import StudyConfig
 from ..contracts.problems import StudyError
+from ..identity.digests import digest_json
 from .registry import STAGES, code_digest
 from .settings import local_of, settings_of
 
@@ -91,8 +92,9 @@ class Plan:
         del wildcards
         path = table_path(self.study, self.root)
         if path is None:
-            # A folder a seed: another study's phantom is another cohort.
-            return f"results/phantom_cohort/{self.study.seed}/cohort.tsv"
+            # A folder a seed and options: another study's phantom is another cohort.
+            options = digest_json(self.study.phantom.model_dump(mode="json"))[:8]
+            return f"results/phantom_cohort/{self.study.seed}-{options}/cohort.tsv"
         return os.path.relpath(path, self.root) if path.is_relative_to(self.root) else str(path)
 
     def prompt(self, wildcards: Any) -> str:
