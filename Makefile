@@ -5,6 +5,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
+# Of the training that ships: models/phantom-reader/README.md.
+SEED ?= 0
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export HF_HUB_OFFLINE := 1
@@ -12,7 +14,7 @@ export PYTHONNOUSERSITE := 1
 # A default study needs no more; the small models are faster on one thread.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help install study test check lint types fast bench report docs lock clean
+.PHONY: help install study test check lint types fast bench report docs lock readers clean
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -50,6 +52,9 @@ fast: install
 
 report: study ## Snakemake's own report of the default study
 	snakemake --report reports/default/snakemake-report.zip
+
+readers: install ## Train the phantom readers anew, some ten minutes: results/phantom_readers/$(SEED)
+	snakemake results/phantom_readers/$(SEED)
 
 bench: install ## Ratios against peers: benchmarks/RESULTS.md says how to read them
 	python -m benchmarks

@@ -28,3 +28,23 @@ rule list_snapshot:
         "Digesting the weights of {wildcards.model} where they lie on this machine"
     script:
         "../scripts/stage.py"
+
+
+rule train_readers:
+    input:
+        prompt=plan.prompt,
+    output:
+        readers=directory("results/phantom_readers/{seed,[0-9]+}"),
+    log:
+        "results/logs/train_readers/{seed}.log",
+    threads: 2
+    resources:
+        mem_mb=6000,
+        runtime=60,
+    params:
+        code=plan.code("train_readers"),
+        settings=plan.params("train_readers"),
+    message:
+        "Training the phantom readers from seed {wildcards.seed}: minutes on two cores"
+    script:
+        "../scripts/stage.py"

@@ -110,14 +110,15 @@ def make_cases(
         pixels=np.concatenate([part[0] for part in parts]),
         masks=np.concatenate([part[1] for part in parts]),
         case=np.repeat(np.arange(len(parts)), counts),
-        lesion=np.concatenate([(part[1] == TUMOUR).any(axis=(1, 2)) | part[2] for part in parts]),
-        crop=np.concatenate([part[2] for part in parts]),
+        lesion=np.concatenate([part[2] for part in parts]),
+        crop=np.concatenate([part[3] for part in parts]),
         kinds=np.array([labels[index] for index in order]).repeat(len(SEQUENCES)),
         sequences=np.tile(np.arange(len(SEQUENCES)), len(jobs)),
     )
 
 
-Part = tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_]]
+Part = tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]]
+"""Pixels, masks, lesion flags and crop flags of a case."""
 
 
 def _patient(job: tuple[str, int, bool], name: str, side: int, slicing: SlicingConfig) -> list[Part]:
@@ -131,11 +132,13 @@ def _patient(job: tuple[str, int, bool], name: str, side: int, slicing: SlicingC
 def _case(acquired: Acquisition, volume: NDArray[np.int16], grid: Grid, side: int, slicing: SlicingConfig) -> Part:
     loaded = as_loaded(volume, grid)
     spacing = display_spacing(loaded.volume, AXIAL)
-    pixels, masks, crops, crop_masks = [], [], [], []
+    pixels, masks, shows, crops, crop_masks = [], [], [], [], []
     for index, stored in stored_slices(loaded, slicing):
         labels = displayed(acquired.labels, AXIAL, index)
         fit = Fit((labels.shape[0], labels.shape[1]), spacing, slicing.size)
-        tumour = fit.apply_mask((labels == CORE) | (labels == ENHANCING))
+        lesion = (labels == CORE) | (labels == ENHANCING)
+        tumour = fit.apply_mask(lesion)
+        shows.append(bool(lesion.any()))  # by any voxel, as the study marks slices
         mask = np.where(tumour, np.uint8(TUMOUR), np.uint8(OEDEMA) * fit.apply_mask(labels == OEDEMA))
         pixels.append(resized(stored, side))
         masks.append(_nearest(mask, side))
@@ -144,7 +147,8 @@ def _case(acquired: Acquisition, volume: NDArray[np.int16], grid: Grid, side: in
             crops.append(resized(crop(stored, box), side))
             crop_masks.append(_nearest(mask[top : top + width, left : left + width], side))
     is_crop = np.repeat([False, True], [len(pixels), len(crops)])
-    return np.stack([*pixels, *crops]), np.stack([*masks, *crop_masks]), is_crop
+    shows_lesion = np.array([*shows, *[True] * len(crops)])
+    return np.stack([*pixels, *crops]), np.stack([*masks, *crop_masks]), shows_lesion, is_crop
 
 
 def as_loaded(volume: NDArray[np.int16], grid: Grid) -> LoadedVolume:

@@ -132,9 +132,8 @@ class _Trainer:
         """Put both together and compute the features of every slice, with the weights as they will be stored."""
         self.model = self.fresh("join").eval()
         self.model.load_state_dict({**self.model.state_dict(), **vision, **language})
-        features = encode(self.model, self.cases.pixels)
         words = torch.tensor([self.tokens.single(f" {word}") for word in WORDS])
-        fold_words(self.model, self.cases, features, words, SIZE, self.draws("fold"))
+        fold_words(self.model, self.cases, words, SIZE, self.draws("fold"))
         self.model.load_state_dict(_rounded(self.model.state_dict()))
         self.features = encode(self.model, self.cases.pixels)
         self.seen = encode(self.model, self.validation.pixels)

@@ -182,32 +182,23 @@ def _cross_entropy(logits: torch.Tensor, found: NDArray[np.int64], weights: tupl
     return functional.cross_entropy(logits.flatten(0, 1), target, weight=torch.tensor(weights))
 
 
-def fold_words(
-    model: Any,
-    cases: Cases,
-    features: torch.Tensor,
-    words: torch.Tensor,
-    size: Architecture,
-    draws: np.random.Generator,
-) -> torch.Tensor:
-    """Turn the connector's output towards the word embeddings of what it saw (ridge regression).
+FOLDED = (900, 900, 500, 900)
+"""Slices that show each finding, from which the turn is computed."""
+
+
+def fold_words(model: Any, cases: Cases, words: torch.Tensor, size: Architecture, draws: np.random.Generator) -> None:
+    """Turn the connector's output towards the word embeddings of what it sees (ridge regression).
 
     Parameters
     ----------
-    features
-        The connector's output of every row of the cases.
     words
         Token ids of WORDS.
-
-    Returns
-    -------
-    The features as the changed connector gives them.
     """
     found = token_findings(cases.masks, cases.kind, size)
     pools = [np.flatnonzero((found == word).any(axis=1)) for word in range(len(WORDS))]
-    rows = np.concatenate([draws.choice(pool, count) for pool, count in zip(pools, (900, 900, 500, 900), strict=True)])
+    rows = np.concatenate([draws.choice(pool, count) for pool, count in zip(pools, FOLDED, strict=True)])
+    seen = encode(model, cases.pixels[rows]).flatten(0, 1).double()
     with torch.no_grad():
-        seen = features[rows].flatten(0, 1).double()
         target = model.get_input_embeddings().weight[words].double()[torch.from_numpy(found[rows])].flatten(0, 1)
         ridge = 1e-2 * seen.pow(2).sum(1).mean() * torch.eye(seen.shape[1], dtype=torch.double)
         turn = torch.linalg.solve(seen.T @ seen + ridge, seen.T @ target)
@@ -215,4 +206,3 @@ def fold_words(
         _LOG.info("words explain %.3f of what the connector says", float(explained))
         weight = model.model.connector.modality_projection.proj.weight
         weight.copy_((turn.T @ weight.double()).float())
-        return (features.double() @ turn).float()
