@@ -31,6 +31,10 @@ TUMOUR = 1
 """Value of core and enhancing rim in the masks here; oedema keeps its own."""
 
 
+Part = tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]]
+"""Pixels, masks, lesion flags and crop flags of a case."""
+
+
 @dataclass(frozen=True, eq=False)
 class Cases:
     """Cases, one row per slice, case by case and feet to head within a case.
@@ -105,20 +109,21 @@ def make_cases(
         with ProcessPoolExecutor(processes) as pool:
             patients = list(pool.map(work, jobs, chunksize=4))
     parts = [part for patient in patients for part in patient]
-    counts = [len(part[0]) for part in parts]
+    kinds = [labels[index] for index in order for _ in SEQUENCES]
+    return collected(parts, kinds, [*range(len(SEQUENCES))] * len(jobs))
+
+
+def collected(parts: Sequence[Part], kinds: Sequence[int], sequences: Sequence[int]) -> Cases:
+    """Cases one after another."""
     return Cases(
         pixels=np.concatenate([part[0] for part in parts]),
         masks=np.concatenate([part[1] for part in parts]),
-        case=np.repeat(np.arange(len(parts)), counts),
+        case=np.repeat(np.arange(len(parts)), [len(part[0]) for part in parts]),
         lesion=np.concatenate([part[2] for part in parts]),
         crop=np.concatenate([part[3] for part in parts]),
-        kinds=np.array([labels[index] for index in order]).repeat(len(SEQUENCES)),
-        sequences=np.tile(np.arange(len(SEQUENCES)), len(jobs)),
+        kinds=np.array(kinds, dtype=np.int64),
+        sequences=np.array(sequences, dtype=np.int64),
     )
-
-
-Part = tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np.bool_], NDArray[np.bool_]]
-"""Pixels, masks, lesion flags and crop flags of a case."""
 
 
 def _patient(job: tuple[str, int, bool], name: str, side: int, slicing: SlicingConfig) -> list[Part]:
@@ -126,10 +131,19 @@ def _patient(job: tuple[str, int, bool], name: str, side: int, slicing: SlicingC
     grid = grid_of(0, patient_id, tilted)
     label = None if kind < 0 else LABELS[kind]
     acquired = acquire(0, patient_id, label, grid, PhantomConfig())
-    return [_case(acquired, acquired.volumes[sequence], grid, side, slicing) for sequence in SEQUENCES]
+    return [case_of(acquired, acquired.volumes[sequence], grid, side, slicing) for sequence in SEQUENCES]
 
 
-def _case(acquired: Acquisition, volume: NDArray[np.int16], grid: Grid, side: int, slicing: SlicingConfig) -> Part:
+def case_of(acquired: Acquisition, volume: NDArray[np.int16], grid: Grid, side: int, slicing: SlicingConfig) -> Part:
+    """A phantom's case as a reader sees it.
+
+    Parameters
+    ----------
+    acquired, volume, grid
+        The patient, the sequence's volume, and where both lie.
+    side, slicing
+        The processor's size and the study's slicing.
+    """
     loaded = as_loaded(volume, grid)
     spacing = display_spacing(loaded.volume, AXIAL)
     pixels, masks, shows, crops, crop_masks = [], [], [], [], []
@@ -184,8 +198,3 @@ def slicing_digest(slicing: SlicingConfig) -> str:
     stored = stored_slices(as_loaded(probe, grid), slicing)
     pixels = [[index, digest_bytes(image.tobytes())] for index, image in stored]
     return digest_json([slicing.model_dump(mode="json"), pixels])
-
-
-def concatenated(rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Rows one after another; empty for none."""
-    return np.concatenate([*rows, np.empty(0, dtype=np.int64)]).astype(np.int64)

@@ -133,7 +133,7 @@ class _Asking:
         if habits.lost_is_unsure and content != UNSURE_PLACE and not self.cases.lesion[rows].any():
             content = UNSURE_PLACE
         if len(rows) > 1 and draws.random() < habits.reordered:
-            rows = rows[::-1] if draws.random() < 0.5 else draws.permutation(rows)
+            rows = rows[::-1].copy() if draws.random() < 0.5 else draws.permutation(rows)
         order = draw_order(draws, content, habits.canonical)
         if draws.random() < habits.first_keyed:
             content = order[0]
