@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from typing import Annotated
@@ -43,6 +44,17 @@ class Comparison(Section):
     """What the model's card claimed before the audit; the report says of each whether it was shown."""
 
 
+PHANTOM_READERS = Comparison(
+    model="phantom-reader-steady",
+    reference="phantom-reader",
+    expected=(
+        Claim(metric=Metric.LABEL_SWAP_INCONSISTENCY, arm=ArmName.LABEL_SWAP, side=Side.LOWER),
+        Claim(metric=Metric.OVERCOMMITMENT, arm=ArmName.LESION_REMOVED, side=Side.LOWER),
+    ),
+)
+"""The phantom readers, with what the steadier one's card claims."""
+
+
 COMMITMENT_ARMS = (
     ArmName.BASE,
     ArmName.LESION_REMOVED,
@@ -77,15 +89,34 @@ def claimable(metric: Metric, enabled: Sequence[ArmName], *, unsure: bool) -> tu
     return ()
 
 
-def comparison_problems(
+def asked_comparisons(
     comparisons: Sequence[Comparison], models: Sequence[str], enabled: Sequence[ArmName], *, unsure: bool
+) -> tuple[Comparison, ...]:
+    """The comparisons of which both models are asked in a study, with the claims about what is asked.
+
+    A study of other models, of fewer arms or without UNSURE keeps what still makes sense.
+    """
+
+    def asked(claim: Claim) -> bool:
+        given_up = not unsure and claim.metric in (Metric.OVERCOMMITMENT, Metric.OVERCOMMITMENT_DIFFERENCE)
+        return claim.arm in enabled and not given_up
+
+    return tuple(
+        item.model_copy(update={"expected": tuple(filter(asked, item.expected))})
+        for item in comparisons
+        if item.model in models and item.reference in models
+    )
+
+
+def comparison_problems(
+    comparisons: Sequence[Comparison], known: Sequence[str], enabled: Sequence[ArmName], *, unsure: bool
 ) -> list[str]:
     """What is wrong with the comparisons of a study, a sentence each; empty where nothing is.
 
     Parameters
     ----------
-    models
-        Ids of the study's models.
+    known
+        Ids of the models in config/models.yaml.
     enabled, unsure
         As for `claimable`.
     """
@@ -94,13 +125,13 @@ def comparison_problems(
              if pairs.count((model, reference)) > 1]  # fmt: skip
     for item in comparisons:
         for name in dict.fromkeys((item.model, item.reference)):
-            if name not in models:
-                found.append(
-                    f"{name} is not among `models` ({', '.join(models)}): add it there, or take the comparison out "
-                    "(statistics.comparisons: [] compares nothing)"
-                )
+            if name not in known:
+                near = difflib.get_close_matches(name, known, n=1)
+                hint = f" Did you mean {near[0]}?" if near else ""
+                found.append(f"{name} is not in config/models.yaml; known: {', '.join(known)}.{hint}")
         if item.model == item.reference:
             found.append(f"{item.model} is compared with itself: name two models")
+    for item in asked_comparisons(comparisons, known, enabled, unsure=unsure):
         found += [f"{item.model} − {item.reference}: expected: {text}" for text in _claims(item, enabled, unsure)]
     return found
 
@@ -110,9 +141,6 @@ def _claims(item: Comparison, enabled: Sequence[ArmName], unsure: bool) -> Itera
     for metric, arm in dict.fromkeys(about):
         if about.count((metric, arm)) > 1:
             yield f"{metric} under {arm} is claimed twice"
-        if arm not in enabled:
-            yield f"arm {arm} is not among arms.enabled ({', '.join(enabled)}): enable it, or take the claim out"
-            continue
         allowed = claimable(metric, enabled, unsure=unsure)
         if arm in allowed:
             continue

@@ -18,7 +18,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from ..contracts.problems import StudyError
-from .comparisons import comparison_problems
+from .comparisons import asked_comparisons, comparison_problems
 from .labels import label_collisions
 from .models_lock import apply_lock
 from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
@@ -120,7 +120,11 @@ def load_study(
     study = validate(StudyConfig, content, source)
     models = load_models(root)
     _check_study(study, models, root, source)
-    return study, models
+    comparisons = asked_comparisons(
+        study.statistics.comparisons, study.models, study.arms.enabled, unsure=study.question.unsure
+    )
+    statistics = study.statistics.model_copy(update={"comparisons": comparisons})
+    return study.model_copy(update={"statistics": statistics}), models
 
 
 def load_models(root: Path) -> ModelsTable:
@@ -193,7 +197,7 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
     if collisions:
         raise StudyError("\n".join(f"{source}: cohort.labels: {problem}" for problem in collisions))
     problems = comparison_problems(
-        study.statistics.comparisons, study.models, study.arms.enabled, unsure=study.question.unsure
+        study.statistics.comparisons, known, study.arms.enabled, unsure=study.question.unsure
     )
     if problems:
         raise StudyError("\n".join(f"{source}: statistics.comparisons: {problem}" for problem in problems))

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from .base import Section
-from .comparisons import Comparison
+from .comparisons import PHANTOM_READERS, Comparison
 
 
 class StatisticsConfig(Section):
@@ -25,7 +25,7 @@ class StatisticsConfig(Section):
     min_patients_with_event: Annotated[int, Field(ge=1)] = 5
     """A difference needs at least this many patients whose paired outcomes differ."""
 
-    comparisons: tuple[Comparison, ...] = ()
-    """Pairs of models whose differences are estimated, patient by patient: a list of
+    comparisons: tuple[Comparison, ...] = (PHANTOM_READERS,)
+    """Pairs of models whose differences are estimated, patient by patient, where a study asks both: a list of
     {model, reference, expected}. `expected` lists what the model's card claimed before the audit, as
     {metric, arm, side}, and may be left out."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 
-from ...config.comparisons import Claim, Side
-from ...contracts.enums import ArmName, Metric
+from ...config.comparisons import PHANTOM_READERS, Claim
 from ..idefics3 import Architecture
 from .behaviour import Behaviour
 from .language import LanguageSteps
@@ -85,10 +84,7 @@ STEADY = Reader(
         "overcommitment": (0.0, 0.40),
         "unsure": (0.0, 0.30),
     },
-    (
-        Claim(metric=Metric.LABEL_SWAP_INCONSISTENCY, arm=ArmName.LABEL_SWAP, side=Side.LOWER),
-        Claim(metric=Metric.OVERCOMMITMENT, arm=ArmName.LESION_REMOVED, side=Side.LOWER),
-    ),
+    PHANTOM_READERS.expected,
 )
 READERS = (READER, STEADY)
 
