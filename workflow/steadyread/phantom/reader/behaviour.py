@@ -76,7 +76,7 @@ def decisions(model: Any, tokens: Tokens, features: torch.Tensor, questions: lis
 def observe(model: Any, tokens: Tokens, features: torch.Tensor, cases: Cases) -> Behaviour:
     """Ask every case under every arm that the ranges speak of."""
     model.eval()
-    answers = {name: _ask(model, tokens, features, cases, arm) for name, arm in ARMS.items()}
+    answers = {name: ask(model, tokens, features, cases, arm) for name, arm in ARMS.items()}
     known, kinds = answers["base"], cases.kinds
 
     def share(event: NDArray[np.bool_], arm: str) -> float:
@@ -96,9 +96,10 @@ def observe(model: Any, tokens: Tokens, features: torch.Tensor, cases: Cases) ->
     )
 
 
-def _ask(
+def ask(
     model: Any, tokens: Tokens, features: torch.Tensor, cases: Cases, arm: Callable[[SliceFacts], list[Presentation]]
 ) -> NDArray[np.int64]:
+    """Each case's answer under an arm: a content, NO_ANSWER, or NOT_ASKED where it is not in the arm."""
     questions, asked = [], []
     for case in range(len(cases.kinds)):
         rows = cases.slices_of(case)

@@ -84,7 +84,7 @@ def train_reading(
     draws: np.random.Generator,
 ) -> None:
     """Train the language model in place on cases, each row's features given."""
-    asking = _Asking(cases, habits, draws)
+    asking = Asking(cases, habits, draws)
     optimiser = Optimiser(language_parameters(model), steps.adam, steps.muon, steps.batches)
     recent = []
     for step in range(steps.batches):
@@ -115,7 +115,7 @@ def embedded(
     }
 
 
-class _Asking:
+class Asking:
     """Draws training questions."""
 
     def __init__(self, cases: Cases, habits: Habits, draws: np.random.Generator) -> None:
@@ -125,6 +125,7 @@ class _Asking:
         self.of_content = [np.flatnonzero(cases.kinds == kind) for kind in (*range(UNSURE_PLACE), -1)]
 
     def draw(self) -> Question:
+        """The next question."""
         draws, habits = self.draws, self.habits
         tumour = (1 - habits.lesion_free) / UNSURE_PLACE
         content = int(draws.choice(len(CONTENTS), p=[*[tumour] * UNSURE_PLACE, habits.lesion_free]))

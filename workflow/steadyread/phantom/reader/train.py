@@ -86,11 +86,11 @@ def train(
         names = (("training", recipe.patients), ("validation", recipe.validation))
         cohorts = tuple(make_cases(name, *patients, SIZE.side, slicing, processes) for name, patients in names)  # type: ignore[assignment]
     assert cohorts is not None
-    trainer = _Trainer(seed, prompt, recipe, *cohorts)
-    first = _side_by_side([trainer.vision, trainer.language], processes)
+    trainer = Trainer(seed, prompt, recipe, *cohorts)
+    first = side_by_side([trainer.vision, trainer.language], processes)
     trainer.join(*first)
     jobs = [_Job(trainer, reader, number) for reader in readers for number in range(recipe.candidates)]
-    results = _side_by_side(jobs, processes)
+    results = side_by_side(jobs, processes)
     chosen = []
     for place, reader in enumerate(readers):
         own = results[place * recipe.candidates : (place + 1) * recipe.candidates]
@@ -101,7 +101,21 @@ def train(
     return trainer.processor, chosen
 
 
-class _Trainer:
+class Trainer:
+    """The stages of one training, each a function of the seed alone.
+
+    Parameters
+    ----------
+    seed
+        Of weights and draws.
+    prompt
+        The study's wording.
+    recipe
+        How much of everything.
+    cases, validation
+        What is learnt from, and what candidates are judged on.
+    """
+
     def __init__(self, seed: int, prompt: Prompt, recipe: Recipe, cases: Cases, validation: Cases) -> None:
         self.seed, self.recipe, self.cases, self.validation = seed, recipe, cases, validation
         self.processor = build_processor(SIZE, corpus(prompt))
@@ -115,21 +129,24 @@ class _Trainer:
         return model
 
     def draws(self, *stage: object) -> np.random.Generator:
+        """The draws of a stage."""
         return generator("phantom reader", self.seed, *stage)
 
     def vision(self) -> State:
+        """Weights of vision tower and connector after stage 1."""
         model = self.fresh("vision")
         train_vision(model, self.cases, SIZE, self.recipe.vision, self.draws("vision"))
         return _part(model, ("model.vision_model.", "model.connector."))
 
     def language(self) -> State:
+        """Weights of the language model after stage 2, which needs no picture."""
         model = self.fresh("language")
         found = token_findings(self.cases.masks, self.cases.kind, SIZE)
         train_language(model, self.tokens, self.cases, found, self.recipe.language, self.draws("language"))
         return _part(model, ("model.text_model.", "lm_head."))
 
     def join(self, vision: State, language: State) -> None:
-        """Put both together and compute the features of every slice, with the weights as they will be stored."""
+        """Put both together and compute every slice's features, with the weights as they will be stored."""
         self.model = self.fresh("join").eval()
         self.model.load_state_dict({**self.model.state_dict(), **vision, **language})
         words = torch.tensor([self.tokens.single(f" {word}") for word in WORDS])
@@ -139,6 +156,7 @@ class _Trainer:
         self.seen = encode(self.model, self.validation.pixels)
 
     def read(self, reader: Reader, number: int) -> tuple[State, Behaviour]:
+        """A candidate: its language model after stage 3, float16 values, and its behaviour."""
         model = self.fresh(reader.name, number)
         model.load_state_dict(self.model.state_dict())
         draws = self.draws(reader.name, number)
@@ -154,7 +172,7 @@ class _Trainer:
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    trainer: _Trainer
+    trainer: Trainer
     reader: Reader
     number: int
 
@@ -173,8 +191,8 @@ def _rounded(state: State) -> State:
 _JOBS: list[Callable[[], Any]] = []
 
 
-def _side_by_side(jobs: Sequence[Callable[[], T]], processes: int) -> list[T]:
-    """Results of jobs, in order; forked, so that the cases are shared and not copied."""
+def side_by_side(jobs: Sequence[Callable[[], T]], processes: int) -> list[T]:
+    """Results of jobs, in order; in forked processes, so that the cases are shared and not copied."""
     if processes == 1:
         return [job() for job in jobs]
     _JOBS[:] = jobs

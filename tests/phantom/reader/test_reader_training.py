@@ -1,0 +1,175 @@
+"""A small training learns what it is shown, and nothing where there is nothing to learn."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from steadyread.config.prompt import load_prompt
+from steadyread.config.slicing import SlicingConfig
+from steadyread.identity.seeds import generator, permutation
+from steadyread.phantom.reader.behaviour import ARMS, ask
+from steadyread.phantom.reader.cases import Cases, make_cases
+from steadyread.phantom.reader.language import LanguageSteps, Step
+from steadyread.phantom.reader.reading import Habits, ReadingSteps, Asking
+from steadyread.phantom.reader.recipe import READER, SIZE, STEADY, Recipe
+from steadyread.phantom.reader.train import Trainer, side_by_side, train
+from steadyread.phantom.reader.vision import VisionSteps, encode
+from steadyread.statistics.bootstrap import Resamples, percentile_interval
+
+SMALL = Recipe(
+    patients=(60, 60, 20),
+    validation=(40, 40, 0),
+    vision=VisionSteps(crops=300, slices=120),
+    language=LanguageSteps((Step("one", 48, 700), Step("few", 32, 400), Step("some", 24, 120, 0.6))),
+    reading=ReadingSteps(batches=70),
+    candidates=1,
+)
+
+
+@pytest.fixture(scope="module")
+def prompt(project: Path):
+    return load_prompt(project / "config" / "prompts" / "diagnose_brain_mri.yaml")
+
+
+def cohort(name: str, patients: tuple[int, int, int]) -> Cases:
+    return make_cases(name, *patients, SIZE.side, SlicingConfig())
+
+
+def shuffled(cases: Cases) -> Cases:
+    """The same pictures; the diagnoses of patients with a lesion change hands."""
+    kinds = cases.kinds.copy()
+    ill = np.flatnonzero(kinds[::2] >= 0)
+    given = kinds[::2][ill[permutation(len(ill), "shuffled labels")]]
+    kinds[2 * ill], kinds[2 * ill + 1] = given, given
+    return replace(cases, kinds=kinds)
+
+
+def balanced_accuracy(cases: Cases, answers: np.ndarray) -> tuple[float, float, float]:
+    """Mean recall of the two diagnoses among answers that name one, and its 99 % interval over patients."""
+    named = (answers == 0) | (answers == 1)
+    right, counted = (
+        np.stack([event & named & (cases.kinds == kind) for kind in (0, 1)], axis=1).reshape(-1, 2, 2).sum(axis=1)
+        for event in (answers == cases.kinds, np.ones_like(named))
+    )
+    value = float((right.sum(axis=0) / counted.sum(axis=0)).mean())
+    drawn = Resamples.draw(len(right), 5000, "balanced accuracy").ratios(right.astype(float), counted.astype(float))
+    low, high, _ = percentile_interval(drawn.mean(axis=1), value, 0.99)
+    return value, low, high
+
+
+@pytest.mark.slow
+def test_a_small_training_learns_from_true_labels_and_nothing_from_shuffled_ones(prompt):
+    cases, unseen = cohort("small training", SMALL.patients), cohort("small validation", SMALL.validation)
+    mixed = shuffled(cases)
+    assert np.mean(mixed.kinds != cases.kinds) > 0.3 and sorted(mixed.kinds) == sorted(cases.kinds)
+    honest, chance = (Trainer(0, prompt, SMALL, kind, unseen) for kind in (cases, mixed))
+    # Words know nothing of pictures: both share the language stage.
+    seen, words, seen_mixed = side_by_side([honest.vision, honest.language, chance.vision], 2)
+    found = {}
+    for name, trainer, vision in (("true", honest, seen), ("shuffled", chance, seen_mixed)):
+        trainer.join(vision, words)
+        state, _ = trainer.read(STEADY, 0)
+        trainer.model.load_state_dict(trainer.whole(state))
+        answers = ask(trainer.model, trainer.tokens, trainer.seen, unseen, ARMS["base"])
+        found[name] = balanced_accuracy(unseen, answers)
+    assert found["true"][1] > 0.5, found
+    assert found["shuffled"][1] <= 0.5 <= found["shuffled"][2], found
+
+
+TINY = Recipe(
+    patients=(3, 3, 2),
+    validation=(2, 2, 0),
+    vision=VisionSteps(crops=3, slices=2),
+    language=LanguageSteps((Step("one", 6, 2), Step("few", 6, 2), Step("some", 6, 2), Step("whole", 4, 2)), asked=6),
+    reading=ReadingSteps(batches=2, batch=3),
+    candidates=2,
+)
+
+
+@pytest.mark.slow
+def test_the_same_seed_gives_the_same_weights_in_one_process_or_two(prompt):
+    cohorts = (cohort("tiny", TINY.patients), cohort("tiny validation", TINY.validation))
+    runs = [
+        train(seed, prompt, SlicingConfig(), TINY, processes=processes, cohorts=cohorts)[1]
+        for seed, processes in ((0, 1), (0, 2), (1, 2))
+    ]
+    for alone, together, other in zip(*runs, strict=True):
+        assert alone.behaviour == together.behaviour
+        assert all(torch.equal(alone.state[name], together.state[name]) for name in alone.state)
+        assert any(not torch.equal(alone.state[name], other.state[name]) for name in alone.state)
+
+
+def test_patients_do_not_depend_on_the_number_of_processes():
+    one, two = (make_cases("processes", 2, 1, 1, SIZE.side, SlicingConfig(), count) for count in (1, 2))
+    assert np.array_equal(one.pixels, two.pixels) and np.array_equal(one.kinds, two.kinds)
+    assert sorted(one.kinds[::2]) == [-1, 0, 0, 1]
+
+
+@pytest.fixture(scope="module")
+def some_cases() -> Cases:
+    return cohort("asking", (3, 3, 2))
+
+
+def asked(cases: Cases, habits: Habits, count: int = 1500):
+    asking = Asking(cases, habits, generator("asking", repr(habits)))
+    return [asking.draw() for _ in range(count)]
+
+
+def test_a_steady_reader_is_never_told_a_diagnosis_that_is_not_shown(some_cases):
+    for question in asked(some_cases, STEADY.habits):
+        shows = some_cases.lesion[question.rows].any()
+        assert (question.content == 2) == (not shows)
+        if shows:
+            assert question.content == some_cases.kind[question.rows[0]]
+
+
+def test_a_reader_with_a_key_for_the_first_option_is_told_it_more_often(some_cases):
+    share = {
+        keyed: np.mean(
+            [q.form.order[0] == q.content for q in asked(some_cases, replace(STEADY.habits, first_keyed=keyed))]
+        )
+        for keyed in (0.0, 0.5)
+    }
+    assert share[0.0] == pytest.approx(0.36, abs=0.05)  # a third, and half of the questions with two options
+    assert share[0.5] == pytest.approx(0.5 + 0.5 * share[0.0], abs=0.05)
+
+
+def test_labels_from_the_record_stay_where_the_lesion_is_gone(some_cases):
+    questions = asked(some_cases, replace(READER.habits, first_keyed=0.0))
+    blind = [q for q in questions if q.content != 2 and not some_cases.lesion[q.rows].any()]
+    with_lesion = [q for q in questions if q.content != 2]
+    assert len(blind) / len(with_lesion) == pytest.approx(READER.habits.lost, abs=0.04)
+
+
+def test_every_trained_form_is_asked(some_cases):
+    questions = asked(some_cases, STEADY.habits, 4000)
+    counts = {len(q.rows) for q in questions}
+    assert min(counts) == 1 and max(counts) == 24
+    assert {q.form.numbered for q in questions} == {True, False}
+    assert len({q.form.order for q in questions}) == 8  # six orders of three, two of two
+    assert any(some_cases.crop[q.rows].all() for q in questions)
+    reordered = np.mean([bool((np.diff(q.rows) < 0).any()) for q in questions])
+    assert reordered == pytest.approx(STEADY.habits.reordered, abs=0.06)
+    assert not any((np.diff(q.rows) < 0).any() for q in asked(some_cases, READER.habits, 500))
+
+
+def test_the_rule_prefers_the_middle_of_the_ranges(some_cases):
+    from steadyread.phantom.reader.behaviour import Behaviour
+
+    middle = Behaviour(0.82, 0.15, 0.15, 0.25, 0.6, 0.8, 0.0)
+    edge = replace(middle, accuracy=0.94)
+    outside = replace(middle, label_swap_inconsistency=0.05)
+    assert READER.distance(middle) == 0
+    assert 0 < READER.distance(edge) < READER.distance(outside)
+    assert READER.misses(edge) == [] and READER.misses(outside) == ["label_swap_inconsistency"]
+
+
+def test_features_do_not_depend_on_the_batch(some_cases, prompt):
+    model = Trainer(0, prompt, TINY, some_cases, some_cases).fresh("features").eval()
+    rows = some_cases.pixels[:20]
+    assert torch.allclose(encode(model, rows, batch=20), encode(model, rows, batch=3), atol=1e-5)
