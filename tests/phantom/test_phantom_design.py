@@ -27,6 +27,9 @@ def test_two_classes_two_sequences_three_storages(patients: int) -> None:
     if patients > 6:
         for kind in (AnnotationKind.MASK, AnnotationKind.SLICE_TABLE):
             assert {"LPS", "LAS", "PSR"} <= {case.stored_axes for case in cases if case.kind is kind}
+    if patients == 90:
+        for label in ("GBM", "MET"):
+            assert len({case.stored_axes for case in cases if case.label == label} - {None}) == 8
 
 
 def test_sites_are_balanced_over_labels_and_storages() -> None:

@@ -28,6 +28,7 @@ def patient(
     return acquire(5, name, label, grid_of(5, name, tilted), options, site)
 
 
+@lru_cache(maxsize=128)
 def lesions_of(number: int, label: str, scale: float = 1.0) -> tuple[Anatomy, Grid, list[Seen]]:
     name = f"somebody-{number}"
     anatomy, grid = Anatomy.draw(5, name), grid_of(5, name, tilted=number % 2 == 0)
@@ -79,7 +80,7 @@ def test_a_patient_without_lesion_is_the_same_patient_and_equal_far_away() -> No
             assert (ill.volumes[sequence][touched] != well.volumes[sequence][touched]).mean() > 0.5
 
 
-@pytest.mark.parametrize("number", range(0, 40, 4))
+@pytest.mark.parametrize("number", range(0, 30, 3))
 def test_a_glioblastoma_is_one_large_ring_around_a_core(number: int) -> None:
     anatomy, grid, seen = lesions_of(number, "GBM")
     assert len(seen) == 1
@@ -121,7 +122,7 @@ def test_metastases_are_one_to_four_small_ones_at_the_junction() -> None:
 
 @pytest.mark.parametrize("scale", [0.5, 1.0, 2.0])
 def test_lesions_show_and_leave_more_slices_free_than_they_take(scale: float) -> None:
-    for number in range(24):
+    for number in range(16):
         _, grid, seen = lesions_of(number, ("GBM", "MET")[number % 2], scale)
         shown = np.array([item.voxels.any(axis=(0, 1)) for item in seen])
         assert shown.any(axis=1).all()
@@ -131,7 +132,7 @@ def test_lesions_show_and_leave_more_slices_free_than_they_take(scale: float) ->
 def test_the_lesion_scale_is_a_factor_on_volume() -> None:
     def volume(scale: float) -> float:
         total = 0.0
-        for number in range(24):
+        for number in range(16):
             _, grid, seen = lesions_of(number, ("GBM", "MET")[number % 2], scale)
             total += sum(item.voxels.sum() for item in seen) * np.prod(grid.spacing)
         return total

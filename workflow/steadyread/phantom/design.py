@@ -87,7 +87,8 @@ def plan(seed: int, options: PhantomConfig) -> tuple[PhantomCase, ...]:
                     label=LABELS[number % len(LABELS)],
                     kind=kind,
                     grid=grid,
-                    stored_axes=None if kind is AnnotationKind.SEG else NIFTI_ORDERS[stored % len(NIFTI_ORDERS)],
+                    # Shifted by one after each turn, else an order would go with a label.
+                    stored_axes=None if kind is AnnotationKind.SEG else NIFTI_ORDERS[(stored + stored // 8) % 8],
                 )
             )
             stored += kind is not AnnotationKind.SEG
