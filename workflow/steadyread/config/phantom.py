@@ -19,7 +19,7 @@ class PhantomConfig(Section):
     """True: the two sites' scanners differ in contrast, noise and bias field; anatomy does not."""
 
     lesion_scale: Annotated[float, Field(ge=0.5, le=2)] = 1.0
-    """Factor on the volume of the lesions."""
+    """Factor on the volume of the lesions; those that would take half of the slices are drawn anew."""
 
     mirrored: bool = False
     """True: anatomy and lesions are mirrored left to right; the capsule on the right temple is not."""
