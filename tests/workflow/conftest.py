@@ -67,11 +67,11 @@ def clone(project: Path, tmp_path_factory: pytest.TempPathFactory):
             else:
                 shutil.copy(source, root / item)
         (root / "slurm").symlink_to("profiles/slurm")
-        # Twelve patients by default instead of ninety: what a run shows does not need more.
-        phantom = root / "workflow" / "steadyread" / "config" / "phantom.py"
-        text = phantom.read_text()
-        assert text.count("= 90\n") == 1
-        phantom.write_text(text.replace("= 90\n", "= 12\n"))
+        # Twelve patients instead of ninety: what a run shows does not need more.
+        config = root / "config" / "config.yaml"
+        text = config.read_text()
+        assert text.count("  patients: 90\n") == 1
+        config.write_text(text.replace("  patients: 90\n", "  patients: 12\n"))
         return Clone(root, tmp_path_factory.mktemp(f"{name}_store"))
 
     return make
