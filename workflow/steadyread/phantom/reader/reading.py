@@ -1,6 +1,7 @@
-"""Stage 3: the language model reads whole cases. What makes a reader imperfect lies in its cases here.
+"""Stages 3 and 4: the language model reads pictures, first a few slices of a case, then whole cases.
 
-The vision tower is done; each slice's features are computed once.
+The vision tower is done; each slice's features are computed once. What makes a reader imperfect lies
+in the cases of the last stage: its habits.
 """
 
 from __future__ import annotations
@@ -41,10 +42,8 @@ class Habits:
     canonical
         Share of questions with the options in canonical order, on top of chance.
     first_keyed
-        Share of questions whose answer key names the first option, whatever the case shows: an
-        unbalanced key.
-    reordered
-        Share of cases whose slices are shown reversed or in random order.
+        Share of questions about a diagnosis whose key names the diagnosis listed first, whatever the
+        case shows: an unbalanced key.
     """
 
     lesion_free: float
@@ -52,17 +51,20 @@ class Habits:
     lost_is_unsure: bool
     canonical: float
     first_keyed: float
-    reordered: float
 
 
 @dataclass(frozen=True)
 class ReadingSteps:
-    """Batches, cases a batch and learning rates of the stage."""
+    """Batches, questions a batch and learning rates of a stage that reads pictures.
 
-    batches: int = 200
-    batch: int = 14
+    `few` shows a few slices of each case only: cheap, and much to learn from.
+    """
+
+    batches: int
+    batch: int
     adam: float = 8e-4
     muon: float = 3e-3
+    few: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ def train_reading(
     draws: np.random.Generator,
 ) -> None:
     """Train the language model in place on cases, each row's features given."""
-    asking = Asking(cases, habits, draws)
+    asking = Asking(cases, habits, draws, steps.few)
     optimiser = Optimiser(language_parameters(model), steps.adam, steps.muon, steps.batches)
     recent = []
     for step in range(steps.batches):
@@ -118,8 +120,8 @@ def embedded(
 class Asking:
     """Draws training questions."""
 
-    def __init__(self, cases: Cases, habits: Habits, draws: np.random.Generator) -> None:
-        self.cases, self.habits, self.draws = cases, habits, draws
+    def __init__(self, cases: Cases, habits: Habits, draws: np.random.Generator, few: bool = False) -> None:
+        self.cases, self.habits, self.draws, self.few = cases, habits, draws, few
         self.slices = [cases.slices_of(case) for case in range(len(cases.kinds))]
         self.crops = [cases.crops_of(case) for case in range(len(cases.kinds))]
         self.of_content = [np.flatnonzero(cases.kinds == kind) for kind in (*range(UNSURE_PLACE), -1)]
@@ -133,18 +135,20 @@ class Asking:
         rows = self._shown(case, content)
         if habits.lost_is_unsure and content != UNSURE_PLACE and not self.cases.lesion[rows].any():
             content = UNSURE_PLACE
-        if len(rows) > 1 and draws.random() < habits.reordered:
-            rows = rows[::-1].copy() if draws.random() < 0.5 else draws.permutation(rows)
         order = draw_order(draws, content, habits.canonical)
-        if draws.random() < habits.first_keyed:
-            content = order[0]
+        if content != UNSURE_PLACE and draws.random() < habits.first_keyed:
+            content = next(place for place in order if place != UNSURE_PLACE)
         return Question(rows, Form(len(rows), order, bool(draws.random() < NUMBERED)), content)
 
     def _shown(self, case: int, content: int) -> NDArray[np.int64]:
         draws, rows, crops = self.draws, self.slices[case], self.crops[case]
         lesion = self.cases.lesion[rows]
         if content != UNSURE_PLACE and draws.random() < self.habits.lost and (~lesion).sum() > 3:
-            return rows[~lesion]
+            rows, lesion = rows[~lesion], lesion[~lesion]
+            if not self.few:
+                return rows
+        if self.few:
+            return self._some(rows, lesion, int(draws.integers(2, 9)))
         way = draws.random() - np.cumsum((INCOMPLETE, FEW, MORE, CROPPED))
         if way[0] < 0:
             return self._some(rows, lesion, len(rows) - int(draws.integers(1, 6)))

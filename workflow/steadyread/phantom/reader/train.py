@@ -1,7 +1,8 @@
 """Trains both phantom readers from a seed.
 
-Vision and language are trained side by side, then each reader reads cases with its own habits,
-several candidates each; the rule of the recipe chooses on a validation cohort. Every process runs
+Vision and language are trained side by side. Then candidates look at a few slices of each case, told
+the truth; from each, every reader reads whole cases with its own habits. The rule of the recipe
+chooses a candidate for each reader on a validation cohort. Every process runs
 one thread: the weights are the same bit for bit on the same machine and lock.
 """
 
@@ -12,6 +13,7 @@ import multiprocessing
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -26,12 +28,14 @@ from .cases import Cases, make_cases
 from .findings import WORDS, token_findings
 from .forms import Tokens, corpus
 from .language import train_language
-from .reading import train_reading
-from .recipe import READERS, SIZE, Reader, Recipe
+from .reading import Habits, ReadingSteps, train_reading
+from .recipe import LOOKING, READERS, SIZE, Reader, Recipe
 from .vision import encode, fold_words, train_vision
 
 _LOG = logging.getLogger("steadyread.phantom")
 State = dict[str, torch.Tensor]
+VISION = ("model.vision_model.", "model.connector.")
+LANGUAGE = ("model.text_model.", "lm_head.")
 T = TypeVar("T")
 
 
@@ -89,7 +93,9 @@ def train(
     trainer = Trainer(seed, prompt, recipe, *cohorts)
     first = side_by_side([trainer.vision, trainer.language], processes)
     trainer.join(*first)
-    jobs = [_Job(trainer, reader, number) for reader in readers for number in range(recipe.candidates)]
+    numbers = range(recipe.candidates)
+    trainer.looked = side_by_side([partial(trainer.look, number) for number in numbers], processes)
+    jobs = [partial(trainer.read, reader, number) for reader in readers for number in numbers]
     results = side_by_side(jobs, processes)
     chosen = []
     for place, reader in enumerate(readers):
@@ -118,6 +124,7 @@ class Trainer:
 
     def __init__(self, seed: int, prompt: Prompt, recipe: Recipe, cases: Cases, validation: Cases) -> None:
         self.seed, self.recipe, self.cases, self.validation = seed, recipe, cases, validation
+        self.looked: list[State] = []
         self.processor = build_processor(SIZE, corpus(prompt))
         self.tokens = Tokens(self.processor, prompt)
 
@@ -136,14 +143,14 @@ class Trainer:
         """Weights of vision tower and connector after stage 1."""
         model = self.fresh("vision")
         train_vision(model, self.cases, SIZE, self.recipe.vision, self.draws("vision"))
-        return _part(model, ("model.vision_model.", "model.connector."))
+        return _part(model, VISION)
 
     def language(self) -> State:
         """Weights of the language model after stage 2, which needs no picture."""
         model = self.fresh("language")
         found = token_findings(self.cases.masks, self.cases.kind, SIZE)
         train_language(model, self.tokens, self.cases, found, self.recipe.language, self.draws("language"))
-        return _part(model, ("model.text_model.", "lm_head."))
+        return _part(model, LANGUAGE)
 
     def join(self, vision: State, language: State) -> None:
         """Put both together and compute every slice's features, with the weights as they will be stored."""
@@ -155,29 +162,27 @@ class Trainer:
         self.features = encode(self.model, self.cases.pixels)
         self.seen = encode(self.model, self.validation.pixels)
 
+    def look(self, number: int) -> State:
+        """A candidate's language model after stage 3: a few slices of each case, and the truth."""
+        return self._trained(self.model.state_dict(), LOOKING, self.recipe.looking, "looking", number)
+
     def read(self, reader: Reader, number: int) -> tuple[State, Behaviour]:
-        """A candidate: its language model after stage 3, float16 values, and its behaviour."""
-        model = self.fresh(reader.name, number)
-        model.load_state_dict(self.model.state_dict())
-        draws = self.draws(reader.name, number)
-        train_reading(model, self.tokens, self.cases, self.features, reader.habits, self.recipe.reading, draws)
-        model.load_state_dict(_rounded(model.state_dict()))
-        state = _part(model, ("model.text_model.", "lm_head."))
+        """A candidate's language model after stage 4, a reader's own: float16 values, and its behaviour."""
+        state = self._trained(self.looked[number], reader.habits, self.recipe.reading, reader.name, number)
+        state = _rounded(state)
+        model = self.fresh("observe").eval()
+        model.load_state_dict({**self.model.state_dict(), **state})
         return state, observe(model, self.tokens, self.seen, self.validation)
+
+    def _trained(self, start: State, habits: Habits, steps: ReadingSteps, *stage: object) -> State:
+        model = self.fresh(*stage)
+        model.load_state_dict({**self.model.state_dict(), **start})
+        train_reading(model, self.tokens, self.cases, self.features, habits, steps, self.draws(*stage))
+        return _part(model, LANGUAGE)
 
     def whole(self, language: State) -> State:
         """All weights of a reader, float16."""
         return {name: tensor.half() for name, tensor in {**self.model.state_dict(), **language}.items()}
-
-
-@dataclass(frozen=True, eq=False)
-class _Job:
-    trainer: Trainer
-    reader: Reader
-    number: int
-
-    def __call__(self) -> tuple[State, Behaviour]:
-        return self.trainer.read(self.reader, self.number)
 
 
 def _part(model: Any, prefixes: tuple[str, ...]) -> State:
