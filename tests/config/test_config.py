@@ -174,3 +174,17 @@ def test_a_lock_for_another_repository_is_refused(root):
     lock = {"models": {"medgemma-4b-it": {"repository": "x/y", "revision": "0123456789" * 4, "weights": {}}}}
     (root / "config" / "models.lock.yaml").write_text(yaml.safe_dump(lock))
     assert "Fetch it again" in said(root, "models: [medgemma-4b-it]")
+
+
+def test_own_data_are_not_read_by_the_phantom_readers_unasked(project):
+    own = {"study": "mine", "cohort": {"table": "README.md"}}
+    study = StudyConfig.model_validate(own)
+    assert "random-idefics3" in study.models
+    assert not [name for name in study.models if name.startswith("phantom-reader")]
+    assert StudyConfig.model_validate({**own, "models": ["coin-2"]}).models == ("coin-2",)
+
+
+def test_a_phantom_reader_is_refused_where_images_were_not_made_for_it(project):
+    table = {"cohort": {"table": "README.md"}, "models": ["phantom-reader"]}
+    with pytest.raises(StudyError, match="trained on the phantom alone"):
+        load_study(table, root=project)

@@ -216,6 +216,11 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
         if isinstance(entry.source, FolderSource):
             folder = root / expand(entry.source.path, f"models: {name}: path", str(MODELS_FILE))
             _check_folder(entry, folder)
+        if entry.phantom_only and study.cohort.table is not None:
+            raise StudyError(
+                f"{source}: model {name} was trained on the phantom alone; of the images of cohort.table its answers "
+                "mean nothing: name other models (models: [...])"
+            )
         if entry.max_images is not None and study.slicing.max_slices > entry.max_images:
             raise StudyError(
                 f"{source}: slicing.max_slices is {study.slicing.max_slices}, but model {name} takes at most "

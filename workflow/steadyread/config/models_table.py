@@ -124,6 +124,8 @@ class ModelEntry(Section):
     """Attention implementation."""
     max_images: Annotated[int, Field(ge=1)] | None = None
     """Most images per request; null: no limit known."""
+    phantom_only: bool = False
+    """True where a model was trained on the phantom: a study of other images refuses it."""
     resources: ModelResources = ModelResources()
     """What a job asks of the machine."""
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from .arms import ArmsConfig
 from .base import Section
@@ -19,17 +19,12 @@ from .slicing import SlicingConfig
 from .statistics import StatisticsConfig
 from .words import OnBadCase
 
-RESERVED = ("phantom_cohort", "models", "logs")
+RESERVED = ("phantom_cohort", "phantom_readers", "models", "logs")
 
-DEFAULT_MODELS = (
-    "random-idefics3",
-    "constant-label",
-    "constant-slot-1",
-    "constant-slot-2",
-    "constant-slot-3",
-    "coin-2",
-    "coin-3",
-)
+KNOWN_ANSWERS = ("constant-label", "constant-slot-1", "constant-slot-2", "constant-slot-3", "coin-2", "coin-3")
+DEFAULT_MODELS = ("phantom-reader", "phantom-reader-steady", *KNOWN_ANSWERS)
+OWN_DATA_MODELS = ("random-idefics3", *KNOWN_ANSWERS)
+"""Of a study with a cohort of its own that names no models: the phantom readers read the phantom alone."""
 
 
 class StudyConfig(Section):
@@ -69,7 +64,8 @@ class StudyConfig(Section):
     """What is varied."""
 
     models: Annotated[tuple[Annotated[str, Field(pattern=MODEL_ID)], ...], Field(min_length=1)] = DEFAULT_MODELS
-    """Ids of the models to audit, from config/models.yaml."""
+    """Ids of the models to audit, from config/models.yaml. Default where `cohort.table` is set: random-idefics3
+    in place of the phantom readers, which read the phantom alone."""
 
     inference: InferenceConfig = InferenceConfig()
     """How models are asked."""
@@ -79,6 +75,13 @@ class StudyConfig(Section):
 
     report: ReportConfig = ReportConfig()
     """What is drawn."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _models_of_own_data(cls, content: Any) -> Any:
+        cohort = content.get("cohort") if isinstance(content, dict) else None
+        own = isinstance(cohort, dict) and cohort.get("table") is not None
+        return {**content, "models": list(OWN_DATA_MODELS)} if own and "models" not in content else content
 
     @field_validator("study")
     @classmethod

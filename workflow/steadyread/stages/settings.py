@@ -33,9 +33,9 @@ def settings_of(
         _drop(chosen, key)
     for entry in [chosen.get("model"), *chosen.get("models_table", [])]:
         if entry is not None:
-            # What a job asks of the machine and the licence text do not change an answer.
-            entry.pop("resources", None)
-            entry.pop("licence", None)
+            # What a job asks of the machine, the licence and what is refused do not change an answer.
+            for key in ("resources", "licence", "phantom_only"):
+                entry.pop(key, None)
             if entry["source"]["kind"] == "folder":
                 entry["source"].pop("path")
     return chosen
