@@ -21,7 +21,8 @@ RUN = CliRunner()
 def root(tmp_path, project, monkeypatch) -> Path:
     """A project with the real configuration and lock, as the working directory."""
     shutil.copytree(project / "config", tmp_path / "config")
-    shutil.copytree(project / "envs", tmp_path / "envs")
+    for folder in ("envs", "models"):
+        shutil.copytree(project / folder, tmp_path / folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("STEADYREAD_STORE", str(tmp_path / "store"))
     monkeypatch.delenv("STEADYREAD_REALDATA", raising=False)

@@ -85,7 +85,9 @@ def test_no_file_is_over_five_hundred_lines(project):
 def test_no_absolute_path_of_a_machine_and_no_big_file_is_in_the_project(project):
     pattern = re.compile(r"(?<![\w.])/(?:home|root|Users)/\w+")
     for path in tracked(project):
-        assert path.stat().st_size < 2_000_000, path.name
+        # Nothing but the weights of the readers that ship may be large.
+        most = 8_000_000 if path.match("models/*/model.safetensors") else 2_000_000
+        assert path.stat().st_size < most, path.name
         if path.suffix in (".py", ".md", ".yaml", ".smk", ".toml", ".tsv", ".txt", ".rst", ".json"):
             found = pattern.search(path.read_text())
             assert found is None, f"{path.name}: {found.group()}"

@@ -195,7 +195,8 @@ def test_entry_modules_do_not_reach_the_registry():
         assert "steadyread.config.study" not in closure, spec.name
 
 
-STUDIES = ({}, {"cohort": {"table": "README.md"}}, {"cohort": {"table": "README.md", "synthetic": True}, "limit": 2})
+OWN = {"cohort": {"table": "README.md"}, "models": ["random-idefics3", "coin-2"]}
+STUDIES = ({}, OWN, {**OWN, "cohort": {"table": "README.md", "synthetic": True}, "limit": 2})
 
 
 @pytest.mark.parametrize("given", STUDIES, ids=["phantom", "table", "synthetic table"])
@@ -209,7 +210,7 @@ def test_what_a_stage_is_handed_is_what_it_takes(project, name, given):
 
 
 def test_a_stage_sees_the_settings_it_names_and_no_path(project, monkeypatch):
-    study, models = load_study({"cohort": {"table": "README.md", "data_root": "tests"}}, root=project)
+    study, models = load_study({**OWN, "cohort": {"table": "README.md", "data_root": "tests"}}, root=project)
     seen = settings.settings_of("register_cohort", study, models)
     assert set(seen) == {"seed", "limit", "on_bad_case", "cohort", "question"}
     assert "table" not in seen["cohort"]

@@ -15,4 +15,4 @@ def test_the_default_study_s_settings_are_taken_and_say_whose_floor_is_zero(proj
     settings = EstimateSettings.model_validate(settings_of("estimate", StudyConfig(), models))
     zero = {model.id: model.floor_is_zero for model in settings.models_table}
     assert {name for name, must in zero.items() if not must} == {"coin-2", "coin-3"}
-    assert zero["random-idefics3"]
+    assert zero["phantom-reader"] and zero["phantom-reader-steady"]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-CODE = ("Snakefile", "workflow", "profiles", "config", "envs", "notebooks", "pyproject.toml")
+CODE = ("Snakefile", "workflow", "profiles", "config", "envs", "models", "notebooks", "pyproject.toml")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,10 @@ def clone(project: Path, tmp_path_factory: pytest.TempPathFactory):
         config = root / "config" / "config.yaml"
         text = config.read_text()
         assert text.count("  patients: 90\n") == 1
-        config.write_text(text.replace("  patients: 90\n", "  patients: 12\n"))
+        text = text.replace("  patients: 90\n", "  patients: 12\n")
+        # Random weights too: they answer anything, words that are no answer among it.
+        assert text.count("\nmodels: [phantom-reader, ") == 1
+        config.write_text(text.replace("\nmodels: [", "\nmodels: [random-idefics3, "))
         return Clone(root, tmp_path_factory.mktemp(f"{name}_store"))
 
     return make

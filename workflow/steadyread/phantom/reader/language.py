@@ -65,15 +65,17 @@ class LanguageSteps:
     """Clean questions of a check."""
 
 
-def answer_loss(model: Any, inputs: dict[str, torch.Tensor], letters: torch.Tensor, end: int) -> tuple[Any, Any]:
-    """Loss of "letter, end of answer" after the prompt, and which letters came first.
+def answer_loss(
+    model: Any, inputs: dict[str, torch.Tensor], letters: torch.Tensor, end: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Loss of "letter, end of answer" after the prompt, and the logits of the first answer token.
 
     `inputs` hold the prompt and the right letter as the last token of each row.
     """
     logits = model.lm_head(model.model.text_model(**inputs).last_hidden_state[:, -2:])
     loss = functional.cross_entropy(logits[:, 0], letters)
     loss = loss + END_WEIGHT * functional.cross_entropy(logits[:, 1], torch.full_like(letters, end))
-    return loss, logits[:, 0].argmax(1) == letters
+    return loss, logits[:, 0]
 
 
 def language_parameters(model: Any) -> list[tuple[str, torch.nn.Parameter]]:
@@ -126,11 +128,11 @@ class _Language:
             recent: list[float] = []
             while passed < 2 and count < step.most:
                 ids, mask, letters, _ = self._batch(step, step.batch, self.read, MISREAD)
-                loss, hit = answer_loss(
+                loss, logits = answer_loss(
                     self.model, {"input_ids": ids, "attention_mask": mask}, letters, self.tokens.end
                 )
                 optimiser.step(loss, step.rate)
-                recent.append(float(hit.float().mean()))
+                recent.append(float((logits.argmax(1) == letters).float().mean()))
                 count += 1
                 if count % CHECK_EVERY == 0:
                     right = self._check(step)
@@ -146,9 +148,10 @@ class _Language:
         self.model.eval()
         with torch.no_grad():
             ids, mask, letters, contents = self._batch(step, asked, self.kept, 0.0)
-            _, hit = answer_loss(self.model, {"input_ids": ids, "attention_mask": mask}, letters, self.tokens.end)
+            _, logits = answer_loss(self.model, {"input_ids": ids, "attention_mask": mask}, letters, self.tokens.end)
         self.model.train()
-        return [float(hit.numpy()[contents == content].mean()) for content in range(len(CONTENTS))]
+        hit = (logits.argmax(1) == letters).numpy()
+        return [float(hit[contents == content].mean()) for content in range(len(CONTENTS))]
 
     def _batch(
         self, step: Step, count: int, read: list[list[NDArray[np.int64]]], misread: float

@@ -7,7 +7,7 @@ in the cases of the last stage: its habits.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,9 @@ class Habits:
     first_keyed
         Share of questions about a diagnosis whose key names the diagnosis listed first, whatever the
         case shows: an unbalanced key.
+    agreeing
+        Weight of the loss that asks for the same answer with the labels in each other's place; above 0
+        each question is asked twice in a batch.
     """
 
     lesion_free: float
@@ -51,6 +54,7 @@ class Habits:
     lost_is_unsure: bool
     canonical: float
     first_keyed: float
+    agreeing: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,16 @@ def train_reading(
     optimiser = Optimiser(language_parameters(model), steps.adam, steps.muon, steps.batches)
     recent = []
     for step in range(steps.batches):
-        questions = [asking.draw() for _ in range(steps.batch)]
+        questions = [asking.draw() for _ in range(steps.batch if not habits.agreeing else steps.batch // 2)]
+        if habits.agreeing:
+            questions += [_labels_swapped(question) for question in questions]
         letters = [tokens.letter(question.form, question.content) for question in questions]
         answered = [torch.tensor([letter]) for letter in letters]
         inputs = embedded(model, tokens, features, questions, answered)
-        loss, hit = answer_loss(model, inputs, torch.tensor(letters), tokens.end)
+        loss, logits = answer_loss(model, inputs, torch.tensor(letters), tokens.end)
+        hit = logits.argmax(1) == torch.tensor(letters)
+        if habits.agreeing:
+            loss = loss + habits.agreeing * _disagreement(logits[:, tokens.letters], questions)
         optimiser.step(loss)
         recent.append(float(hit.float().mean()))
         if step % 50 == 49:
@@ -167,3 +176,30 @@ class Asking:
         if lesion.any() and not lesion[chosen].any():
             chosen[0] = self.draws.choice(np.flatnonzero(lesion))
         return rows[np.sort(chosen)]
+
+
+def _labels_swapped(question: Question) -> Question:
+    """The same question with the two labels in each other's place."""
+    change = {0: 1, 1: 0}
+    order = tuple(change.get(content, content) for content in question.form.order)
+    return replace(question, form=replace(question.form, order=order))
+
+
+def _disagreement(logits: torch.Tensor, questions: list[Question]) -> torch.Tensor:
+    """Mean symmetric divergence between the answers, by content, to questions and to their swapped twins.
+
+    Parameters
+    ----------
+    logits
+        Of each letter, (2 n, letters); the twins are the second half.
+    """
+    half = len(questions) // 2
+    total = logits.new_zeros(())
+    for number, question in enumerate(questions[:half]):
+        slots = [question.form.order.index(content) for content in sorted(question.form.order)]
+        twin = questions[half + number].form.order
+        twins = [twin.index(content) for content in sorted(twin)]
+        one = torch.log_softmax(logits[number, slots], dim=0)
+        other = torch.log_softmax(logits[half + number, twins], dim=0)
+        total = total + ((one.exp() - other.exp()) * (one - other)).sum()
+    return total / half

@@ -68,7 +68,7 @@ LOOKING = Habits(lesion_free=0.15, lost=0.25, lost_is_unsure=True, canonical=0.0
 
 READER = Reader(
     "phantom-reader",
-    Habits(lesion_free=0.25, lost=0.2, lost_is_unsure=False, canonical=0.4, first_keyed=0.45),
+    Habits(lesion_free=0.25, lost=0.2, lost_is_unsure=False, canonical=0.2, first_keyed=0.2),
     {
         "accuracy": (0.70, 0.95),
         "reversal_flips": (0.02, 0.30),
@@ -79,7 +79,7 @@ READER = Reader(
 )
 STEADY = Reader(
     "phantom-reader-steady",
-    Habits(lesion_free=0.15, lost=0.2, lost_is_unsure=True, canonical=0.0, first_keyed=0.0),
+    Habits(lesion_free=0.15, lost=0.3, lost_is_unsure=True, canonical=0.0, first_keyed=0.0, agreeing=2.0),
     {
         "accuracy": (0.65, 1.0),
         "reversal_flips": (0.0, 0.25),
