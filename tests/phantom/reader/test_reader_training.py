@@ -14,8 +14,9 @@ from steadyread.config.slicing import SlicingConfig
 from steadyread.identity.seeds import generator, permutation
 from steadyread.phantom.reader.behaviour import ARMS, ask
 from steadyread.phantom.reader.cases import Cases, make_cases
+from steadyread.phantom.reader.forms import Form
 from steadyread.phantom.reader.language import LanguageSteps, Step
-from steadyread.phantom.reader.reading import Asking, Habits, ReadingSteps
+from steadyread.phantom.reader.reading import Asking, Habits, Question, ReadingSteps, disagreement, labels_swapped
 from steadyread.phantom.reader.recipe import READER, SIZE, STEADY, Recipe
 from steadyread.phantom.reader.train import Trainer, side_by_side, train
 from steadyread.phantom.reader.vision import VisionSteps, encode
@@ -159,6 +160,25 @@ def test_every_trained_form_is_asked(some_cases):
     assert {q.form.numbered for q in questions} == {True, False}
     assert len({q.form.order for q in questions}) == 8  # six orders of three, two of two
     assert any(some_cases.crop[q.rows].all() for q in questions)
+
+
+def test_a_question_s_twin_differs_in_the_places_of_the_labels_alone():
+    question = Question(np.array([3, 4]), Form(2, (2, 0, 1), numbered=True), 0)
+    twin = labels_swapped(question)
+    assert twin.form == Form(2, (2, 1, 0), numbered=True)
+    assert twin.content == question.content and twin.rows is question.rows
+    assert labels_swapped(twin).form == question.form
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (1, 0)])
+def test_who_answers_by_content_agrees_and_who_answers_by_slot_does_not(order):
+    question = Question(np.array([0]), Form(1, order), 0)
+    pair = [question, labels_swapped(question)]
+    liked = torch.tensor([2.0, -1.0, 0.5])  # by content
+    by_content = torch.stack([torch.cat([liked[list(q.form.order)], torch.zeros(3 - len(order))]) for q in pair])
+    by_slot = torch.stack([liked, liked])
+    assert float(disagreement(by_content, pair)) == pytest.approx(0, abs=1e-6)
+    assert float(disagreement(by_slot, pair)) > 0.5
 
 
 def test_the_rule_prefers_the_middle_of_the_ranges(some_cases):

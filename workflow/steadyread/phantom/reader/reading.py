@@ -96,14 +96,14 @@ def train_reading(
     for step in range(steps.batches):
         questions = [asking.draw() for _ in range(steps.batch if not habits.agreeing else steps.batch // 2)]
         if habits.agreeing:
-            questions += [_labels_swapped(question) for question in questions]
+            questions += [labels_swapped(question) for question in questions]
         letters = [tokens.letter(question.form, question.content) for question in questions]
         answered = [torch.tensor([letter]) for letter in letters]
         inputs = embedded(model, tokens, features, questions, answered)
         loss, logits = answer_loss(model, inputs, torch.tensor(letters), tokens.end)
         hit = logits.argmax(1) == torch.tensor(letters)
         if habits.agreeing:
-            loss = loss + habits.agreeing * _disagreement(logits[:, tokens.letters], questions)
+            loss = loss + habits.agreeing * disagreement(logits[:, tokens.letters], questions)
         optimiser.step(loss)
         recent.append(float(hit.float().mean()))
         if step % 50 == 49:
@@ -178,14 +178,14 @@ class Asking:
         return rows[np.sort(chosen)]
 
 
-def _labels_swapped(question: Question) -> Question:
+def labels_swapped(question: Question) -> Question:
     """The same question with the two labels in each other's place."""
     change = {0: 1, 1: 0}
     order = tuple(change.get(content, content) for content in question.form.order)
     return replace(question, form=replace(question.form, order=order))
 
 
-def _disagreement(logits: torch.Tensor, questions: list[Question]) -> torch.Tensor:
+def disagreement(logits: torch.Tensor, questions: list[Question]) -> torch.Tensor:
     """Mean symmetric divergence between the answers, by content, to questions and to their swapped twins.
 
     Parameters
