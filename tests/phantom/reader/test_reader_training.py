@@ -178,7 +178,7 @@ def test_who_answers_by_content_agrees_and_who_answers_by_slot_does_not(order):
     by_content = torch.stack([torch.cat([liked[list(q.form.order)], torch.zeros(3 - len(order))]) for q in pair])
     by_slot = torch.stack([liked, liked])
     assert float(disagreement(by_content, pair)) == pytest.approx(0, abs=1e-6)
-    assert float(disagreement(by_slot, pair)) > 0.5
+    assert float(disagreement(by_slot, pair)) > 0.3
 
 
 def test_the_rule_prefers_the_middle_of_the_ranges(some_cases):
