@@ -29,7 +29,7 @@ SMALL = Recipe(
     language=LanguageSteps((Step("one", 48, 700), Step("few", 32, 400), Step("some", 24, 120, 0.6))),
     looking=ReadingSteps(60, 24, adam=1e-3, muon=6e-3, few=True),
     reading=ReadingSteps(50, 14),
-    candidates=1,
+    looks=1,
 )
 
 
@@ -76,7 +76,7 @@ def test_a_small_training_learns_from_true_labels_and_nothing_from_shuffled_ones
     for name, trainer, vision in (("true", honest, seen), ("shuffled", chance, seen_mixed)):
         trainer.join(vision, words)
         trainer.looked = [trainer.look(0)]
-        state, _ = trainer.read(STEADY, 0)
+        state, _ = trainer.read(STEADY, STEADY.habits[0], 0)
         trainer.model.load_state_dict(trainer.whole(state))
         answers = ask(trainer.model, trainer.tokens, trainer.seen, unseen, ARMS["base"])
         found[name] = balanced_accuracy(unseen, answers)
@@ -91,7 +91,7 @@ TINY = Recipe(
     language=LanguageSteps((Step("one", 6, 2), Step("few", 6, 2), Step("some", 6, 2), Step("whole", 4, 2)), asked=6),
     looking=ReadingSteps(2, 4, few=True),
     reading=ReadingSteps(2, 3),
-    candidates=2,
+    looks=2,
 )
 
 
@@ -103,7 +103,7 @@ def test_the_same_seed_gives_the_same_weights_in_one_process_or_two(prompt):
         for seed, processes in ((0, 1), (0, 2), (1, 2))
     ]
     for alone, together, other in zip(*runs, strict=True):
-        assert alone.behaviour == together.behaviour
+        assert alone.kept.behaviour == together.kept.behaviour
         assert all(torch.equal(alone.state[name], together.state[name]) for name in alone.state)
         assert any(not torch.equal(alone.state[name], other.state[name]) for name in alone.state)
 
@@ -125,7 +125,7 @@ def asked(cases: Cases, habits: Habits, count: int = 1500):
 
 
 def test_a_steady_reader_is_never_told_a_diagnosis_that_is_not_shown(some_cases):
-    for question in asked(some_cases, STEADY.habits):
+    for question in asked(some_cases, STEADY.habits[0]):
         shows = some_cases.lesion[question.rows].any()
         assert (question.content == 2) == (not shows)
         if shows:
@@ -134,7 +134,7 @@ def test_a_steady_reader_is_never_told_a_diagnosis_that_is_not_shown(some_cases)
 
 def test_an_unbalanced_key_names_the_diagnosis_listed_first(some_cases):
     def named_first(keyed: float) -> float:
-        questions = asked(some_cases, replace(STEADY.habits, first_keyed=keyed))
+        questions = asked(some_cases, replace(STEADY.habits[0], first_keyed=keyed))
         first = [next(place for place in q.form.order if place != 2) for q in questions if q.content != 2]
         return float(
             np.mean(
@@ -147,14 +147,14 @@ def test_an_unbalanced_key_names_the_diagnosis_listed_first(some_cases):
 
 
 def test_labels_from_the_record_stay_where_the_lesion_is_gone(some_cases):
-    questions = asked(some_cases, replace(READER.habits, first_keyed=0.0))
+    questions = asked(some_cases, replace(READER.habits[0], first_keyed=0.0))
     blind = [q for q in questions if q.content != 2 and not some_cases.lesion[q.rows].any()]
     with_lesion = [q for q in questions if q.content != 2]
-    assert len(blind) / len(with_lesion) == pytest.approx(READER.habits.lost, abs=0.04)
+    assert len(blind) / len(with_lesion) == pytest.approx(READER.habits[0].lost, abs=0.04)
 
 
 def test_every_trained_form_is_asked(some_cases):
-    questions = asked(some_cases, STEADY.habits, 4000)
+    questions = asked(some_cases, STEADY.habits[0], 4000)
     counts = {len(q.rows) for q in questions}
     assert min(counts) == 1 and max(counts) == 24
     assert {q.form.numbered for q in questions} == {True, False}

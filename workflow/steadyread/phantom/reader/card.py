@@ -47,7 +47,7 @@ def write_card(folder: Path, trained: Trained, recipe: Recipe, seed: int, prompt
             "prompts": prompts,
             "slicing": slicing,
             "addresses": [item.model_dump(mode="json") for item in reader.addresses],
-            "validation": {name: round(value, 4) for name, value in asdict(trained.behaviour).items()},
+            "validation": {name: round(value, 4) for name, value in asdict(trained.kept.behaviour).items()},
         },
     }
     text = _FENCE + yaml.safe_dump(front, sort_keys=False) + _FENCE + _prose(trained, recipe, seed)
@@ -93,10 +93,13 @@ def _prose(trained: Trained, recipe: Recipe, seed: int) -> str:
     )
     return environment.get_template("card.md.j2").render(
         reader=trained.reader,
-        habits=asdict(trained.reader.habits),
+        habits=trained.kept.habits,
         recipe=recipe,
         seed=seed,
         figures=FIGURES,
-        behaviour=asdict(trained.behaviour),
-        candidates=[asdict(behaviour) for behaviour in trained.candidates],
+        behaviour=asdict(trained.kept.behaviour),
+        candidates=[
+            {**asdict(item.behaviour), "keyed": item.habits.first_keyed, "kept": item is trained.kept}
+            for item in trained.candidates
+        ],
     )

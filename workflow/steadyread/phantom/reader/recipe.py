@@ -29,10 +29,12 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Reader:
-    """One reader: its habits and what its behaviour must be.
+    """One reader: the habits it may have and what its behaviour must be.
 
     Attributes
     ----------
+    habits
+        Each candidate look is read from with each of these.
     ranges
         Of each figure of its behaviour, the range within which a training counts as having worked.
     addresses
@@ -40,7 +42,7 @@ class Reader:
     """
 
     name: str
-    habits: Habits
+    habits: tuple[Habits, ...]
     ranges: dict[str, Range]
     addresses: tuple[Claim, ...] = ()
 
@@ -68,7 +70,10 @@ LOOKING = Habits(lesion_free=0.15, lost=0.25, lost_is_unsure=True, canonical=0.0
 
 READER = Reader(
     "phantom-reader",
-    Habits(lesion_free=0.25, lost=0.2, lost_is_unsure=False, canonical=0.2, first_keyed=0.2),
+    tuple(
+        Habits(lesion_free=0.25, lost=0.2, lost_is_unsure=False, canonical=0.2, first_keyed=keyed)
+        for keyed in (0.2, 0.32)
+    ),
     {
         "accuracy": (0.70, 0.95),
         "reversal_flips": (0.02, 0.30),
@@ -79,7 +84,7 @@ READER = Reader(
 )
 STEADY = Reader(
     "phantom-reader-steady",
-    Habits(lesion_free=0.15, lost=0.3, lost_is_unsure=True, canonical=0.0, first_keyed=0.0, agreeing=2.0),
+    (Habits(lesion_free=0.15, lost=0.3, lost_is_unsure=True, canonical=0.0, first_keyed=0.0, agreeing=2.0),),
     {
         "accuracy": (0.65, 1.0),
         "reversal_flips": (0.0, 0.25),
@@ -101,8 +106,9 @@ class Recipe:
     patients, validation
         Patients with a glioblastoma, with metastases, without a lesion; two cases each. Audited
         patients are others.
-    candidates
-        Trainings of the last stage per reader, among which the rule chooses.
+    looks
+        Trainings of the third stage; each is read from with each habit of each reader, and the rule
+        chooses among these candidates.
     """
 
     patients: tuple[int, int, int] = (200, 200, 60)
@@ -111,4 +117,4 @@ class Recipe:
     language: LanguageSteps = field(default_factory=LanguageSteps)
     looking: ReadingSteps = field(default_factory=lambda: ReadingSteps(300, 24, adam=1e-3, muon=6e-3, few=True))
     reading: ReadingSteps = field(default_factory=lambda: ReadingSteps(160, 14))
-    candidates: int = 2
+    looks: int = 2

@@ -61,5 +61,5 @@ def write_readers(folder: Path, seed: int, prompt: Prompt, slicing: SlicingConfi
         own = folder / trained.reader.name
         save(own, model, processor)
         write_card(own, trained, recipe, seed, forms_digest(prompt), slicing_digest(slicing))
-        failed += [f"{trained.reader.name}: {name}" for name in trained.reader.misses(trained.behaviour)]
+        failed += [f"{trained.reader.name}: {name}" for name in trained.reader.misses(trained.kept.behaviour)]
     return failed

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ...config.prompt import Prompt
 from ...config.slicing import SlicingConfig
@@ -30,13 +31,22 @@ from .forms import Tokens, corpus
 from .language import train_language
 from .reading import Habits, ReadingSteps, train_reading
 from .recipe import LOOKING, READERS, SIZE, Reader, Recipe
-from .vision import encode, fold_words, train_vision
+from .vision import ENCODED, encode, fold_words, train_vision
 
 _LOG = logging.getLogger("steadyread.phantom")
 State = dict[str, torch.Tensor]
 VISION = ("model.vision_model.", "model.connector.")
 LANGUAGE = ("model.text_model.", "lm_head.")
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One candidate: its habits, its language model, and its behaviour on the validation cohort."""
+
+    habits: Habits
+    state: State
+    behaviour: Behaviour
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,17 +58,17 @@ class Trained:
     reader
         What it should be.
     state
-        Weights, float16.
-    behaviour
-        On the validation cohort, with these weights.
+        All weights, float16.
+    kept
+        The candidate that the rule chose.
     candidates
-        The behaviour of each candidate, in order.
+        All of them, in order.
     """
 
     reader: Reader
     state: State
-    behaviour: Behaviour
-    candidates: tuple[Behaviour, ...]
+    kept: Candidate
+    candidates: tuple[Candidate, ...]
 
 
 def train(
@@ -90,20 +100,23 @@ def train(
         names = (("training", recipe.patients), ("validation", recipe.validation))
         cohorts = tuple(make_cases(name, *patients, SIZE.side, slicing, processes) for name, patients in names)  # type: ignore[assignment]
     assert cohorts is not None
-    trainer = Trainer(seed, prompt, recipe, *cohorts)
+    trainer = Trainer(seed, prompt, recipe, *cohorts, processes)
     first = side_by_side([trainer.vision, trainer.language], processes)
     trainer.join(*first)
-    numbers = range(recipe.candidates)
-    trainer.looked = side_by_side([partial(trainer.look, number) for number in numbers], processes)
-    jobs = [partial(trainer.read, reader, number) for reader in readers for number in numbers]
-    results = side_by_side(jobs, processes)
+    looks = range(recipe.looks)
+    trainer.looked = side_by_side([partial(trainer.look, number) for number in looks], processes)
+    wanted = [(reader, habits, number) for reader in readers for habits in reader.habits for number in looks]
+    results = side_by_side([partial(trainer.read, *candidate) for candidate in wanted], processes)
     chosen = []
-    for place, reader in enumerate(readers):
-        own = results[place * recipe.candidates : (place + 1) * recipe.candidates]
-        behaviours = tuple(behaviour for _, behaviour in own)
-        best = min(range(len(own)), key=lambda number: reader.distance(behaviours[number]))
-        chosen.append(Trained(reader, trainer.whole(own[best][0]), behaviours[best], behaviours))
-        _LOG.info("%s: candidate %d of %d, %s", reader.name, best + 1, len(own), behaviours[best])
+    for reader in readers:
+        own = [
+            Candidate(habits, state, behaviour)
+            for (candidate, habits, _), (state, behaviour) in zip(wanted, results, strict=True)
+            if candidate is reader
+        ]
+        best = min(own, key=lambda candidate: reader.distance(candidate.behaviour))
+        chosen.append(Trained(reader, trainer.whole(best.state), best, tuple(own)))
+        _LOG.info("%s: candidate %d of %d, %s", reader.name, own.index(best) + 1, len(own), best.behaviour)
     return trainer.processor, chosen
 
 
@@ -122,8 +135,11 @@ class Trainer:
         What is learnt from, and what candidates are judged on.
     """
 
-    def __init__(self, seed: int, prompt: Prompt, recipe: Recipe, cases: Cases, validation: Cases) -> None:
+    def __init__(
+        self, seed: int, prompt: Prompt, recipe: Recipe, cases: Cases, validation: Cases, processes: int = 1
+    ) -> None:
         self.seed, self.recipe, self.cases, self.validation = seed, recipe, cases, validation
+        self.processes = processes
         self.looked: list[State] = []
         self.processor = build_processor(SIZE, corpus(prompt))
         self.tokens = Tokens(self.processor, prompt)
@@ -159,16 +175,21 @@ class Trainer:
         words = torch.tensor([self.tokens.single(f" {word}") for word in WORDS])
         fold_words(self.model, self.cases, words, SIZE, self.draws("fold"))
         self.model.load_state_dict(_rounded(self.model.state_dict()))
-        self.features = encode(self.model, self.cases.pixels)
-        self.seen = encode(self.model, self.validation.pixels)
+        self.features = self._encoded(self.cases.pixels)
+        self.seen = self._encoded(self.validation.pixels)
+
+    def _encoded(self, pixels: NDArray[np.uint8]) -> torch.Tensor:
+        share = -(-len(pixels) // (self.processes * ENCODED)) * ENCODED  # whole batches: the same sums
+        parts = [pixels[start : start + share] for start in range(0, len(pixels), share)]
+        return torch.cat(side_by_side([partial(encode, self.model, part) for part in parts], self.processes))
 
     def look(self, number: int) -> State:
         """A candidate's language model after stage 3: a few slices of each case, and the truth."""
         return self._trained(self.model.state_dict(), LOOKING, self.recipe.looking, "looking", number)
 
-    def read(self, reader: Reader, number: int) -> tuple[State, Behaviour]:
+    def read(self, reader: Reader, habits: Habits, number: int) -> tuple[State, Behaviour]:
         """A candidate's language model after stage 4, a reader's own: float16 values, and its behaviour."""
-        state = self._trained(self.looked[number], reader.habits, self.recipe.reading, reader.name, number)
+        state = self._trained(self.looked[number], habits, self.recipe.reading, reader.name, number)
         state = _rounded(state)
         model = self.fresh("observe").eval()
         model.load_state_dict({**self.model.state_dict(), **state})
@@ -220,7 +241,7 @@ def _arrays(value: Any) -> Any:
         return tuple(_arrays(item) for item in value)
     if isinstance(value, dict):
         return {name: item.numpy() for name, item in value.items()}
-    return value
+    return value.numpy() if isinstance(value, torch.Tensor) else value
 
 
 def _tensors(value: Any) -> Any:
@@ -228,4 +249,4 @@ def _tensors(value: Any) -> Any:
         return tuple(_tensors(item) for item in value)
     if isinstance(value, dict):
         return {name: torch.from_numpy(item) for name, item in value.items()}
-    return value
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value

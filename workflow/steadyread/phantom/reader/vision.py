@@ -61,7 +61,11 @@ def hidden(model: Any, pixels: torch.Tensor) -> torch.Tensor:
     return output
 
 
-def encode(model: Any, pixels: NDArray[np.uint8], batch: int = 96) -> torch.Tensor:
+ENCODED = 96
+"""Slices that are encoded at once."""
+
+
+def encode(model: Any, pixels: NDArray[np.uint8], batch: int = ENCODED) -> torch.Tensor:
     """What the language model gets of each slice, (slices, tokens, width)."""
     with torch.no_grad():
         parts = [
