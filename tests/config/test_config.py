@@ -188,3 +188,8 @@ def test_a_phantom_reader_is_refused_where_images_were_not_made_for_it(project):
     table = {"cohort": {"table": "README.md"}, "models": ["phantom-reader"]}
     with pytest.raises(StudyError, match="trained on the phantom alone"):
         load_study(table, root=project)
+
+
+def test_the_phantom_has_its_own_labels(project):
+    with pytest.raises(StudyError, match=r"cohort\.labels: \['AAA', 'BBB'\], but the phantom cohort"):
+        load_study({"cohort": {"labels": ["AAA", "BBB"]}}, root=project)

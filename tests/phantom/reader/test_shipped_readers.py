@@ -13,13 +13,14 @@ from steadyread.config.loading import load_study
 from steadyread.config.phantom import PhantomConfig
 from steadyread.config.prompt import load_prompt
 from steadyread.contracts.problems import StudyError
+from steadyread.identity.digests import digest_file
 from steadyread.inference.rendering import chat_messages
 from steadyread.phantom.contrast import SEQUENCES
 from steadyread.phantom.design import plan
 from steadyread.phantom.lesions import LABELS
 from steadyread.phantom.reader.behaviour import ARMS, ask, decisions, observe
 from steadyread.phantom.reader.card import check_trained_through, read_card
-from steadyread.phantom.reader.cases import Cases, case_of, collected, slicing_digest
+from steadyread.phantom.reader.cases import Cases, case_of, collected, make_cases, slicing_digest
 from steadyread.phantom.reader.forms import CONTENTS, ORDERS, Form, Tokens, forms_digest
 from steadyread.phantom.reader.reading import Question
 from steadyread.phantom.reader.recipe import READER, READERS, SIZE, STEADY
@@ -78,6 +79,20 @@ def test_a_shipped_reader_is_small_and_holds_weights_as_safetensors_alone(name, 
     assert {path.rpartition(".")[2] for path in files} == {"safetensors", "json", "jinja", "md"}
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_a_card_is_that_of_the_weights_beside_it(name, project):
+    folder = folder_of(project, name)
+    assert read_card(folder)["weights"] == digest_file(folder / "model.safetensors")
+
+
+def test_no_slice_of_a_training_patient_is_audited_or_validates(study):
+    names = {name: make_cases(name, 2, 2, 0, SIZE.side, study.slicing, 1) for name in ("training", "validation")}
+    seen = {name: {image.tobytes() for image in cases.pixels} for name, cases in names.items()}
+    audited = {image.tobytes() for image in few_cases(8, study.slicing).pixels}
+    assert not seen["training"] & seen["validation"]
+    assert not audited & (seen["training"] | seen["validation"])
+
+
 def test_the_claims_of_the_card_are_those_that_the_default_study_checks(project, study):
     card = read_card(folder_of(project, STEADY.name))
     (comparison,) = study.statistics.comparisons
@@ -124,7 +139,7 @@ def test_generation_says_what_the_first_token_says(loaded, prompt, study):
         )
         said = model.generate(**inputs, max_new_tokens=8, do_sample=False)[0, inputs["input_ids"].shape[1] :]
         letter = processor.tokenizer.decode(said, skip_special_tokens=True).strip()
-        assert letter in "ABC"
+        assert letter in tuple("ABC")
         assert question.form.order["ABC".index(letter)] == expected, name
 
 

@@ -22,6 +22,7 @@ from .comparisons import asked_comparisons, comparison_problems
 from .labels import label_collisions
 from .models_lock import apply_lock
 from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
+from .phantom import PHANTOM_LABELS
 from .prompt import load_prompt
 from .study import StudyConfig
 
@@ -120,9 +121,7 @@ def load_study(
     study = validate(StudyConfig, content, source)
     models = load_models(root)
     _check_study(study, models, root, source)
-    comparisons = asked_comparisons(
-        study.statistics.comparisons, study.models, study.arms.enabled, unsure=study.question.unsure
-    )
+    comparisons = asked_comparisons(study.statistics.comparisons, study.models)
     statistics = study.statistics.model_copy(update={"comparisons": comparisons})
     return study.model_copy(update={"statistics": statistics}), models
 
@@ -182,6 +181,11 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
         raise StudyError(
             f"{source}: cohort.synthetic is false, but the phantom cohort (no cohort.table) was made, not acquired"
         )
+    if study.cohort.table is None and set(study.cohort.labels) != set(PHANTOM_LABELS):
+        raise StudyError(
+            f"{source}: cohort.labels: {list(study.cohort.labels)}, but the phantom cohort (no cohort.table) has "
+            f"{list(PHANTOM_LABELS)}"
+        )
     table = table_path(study, root)
     if table is not None and not table.is_file():
         raise StudyError(f"{source}: cohort.table: there is no file {study.cohort.table!r}")
@@ -196,9 +200,9 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
     collisions = label_collisions(study.cohort.labels, prompt.synonyms, unsure=study.question.unsure)
     if collisions:
         raise StudyError("\n".join(f"{source}: cohort.labels: {problem}" for problem in collisions))
-    problems = comparison_problems(
-        study.statistics.comparisons, known, study.arms.enabled, unsure=study.question.unsure
-    )
+    # The default pair stands in studies that never named it: models.yaml may well be without.
+    named = study.statistics.comparisons if "comparisons" in study.statistics.model_fields_set else ()
+    problems = comparison_problems(named, known, study.arms.enabled, unsure=study.question.unsure)
     if problems:
         raise StudyError("\n".join(f"{source}: statistics.comparisons: {problem}" for problem in problems))
     if study.inference.groups > study.shards:

@@ -8,6 +8,9 @@ from pydantic import Field
 
 from .base import Section
 
+PHANTOM_LABELS = ("GBM", "MET")
+"""Diagnoses of the phantom's patients."""
+
 
 class PhantomConfig(Section):
     """The phantom cohort, used where `cohort.table` is left out."""

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import multiprocessing
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -21,8 +17,8 @@ from ..stages.job import Files
 from ..stages.progress import progress
 from .design import PhantomCase, plan
 from .lesions import LESION_LABELS
+from .processes import over_patients
 from .recorded import Fingerprint, compare, fingerprint
-from .template import template
 from .write_dicom import SEGMENTS, Series, write_segmentation, write_series
 from .write_nifti import write_nifti
 from .write_slice_table import has_own_table, slice_table_options, write_slice_table
@@ -30,7 +26,6 @@ from .write_slice_table import has_own_table, slice_table_options, write_slice_t
 T = TypeVar("T")
 FILES = "files"
 """Name of the folder beside the table; paths in the table begin with it."""
-MOST_PROCESSES = 8
 COLUMNS = (
     "case_id", "patient_id", "site", "sequence", "label", "volume", "annotation", "annotation_kind", "split",
     "lesion_labels", "segments", "index", "index_base", "index_order", "deidentified", "cov_scanner", "text_history",
@@ -91,20 +86,7 @@ def by_patient(
         How many processes work; left out: as many as this one may use processors, at most 8.
     """
     patients = [tuple(group) for _, group in groupby(cases, key=lambda case: case.patient_id)]
-    if processes is None:
-        processes = _processors()
-    if min(processes, len(patients)) < 2:
-        yield from map(work, patients)
-        return
-    # Built before the fork, so that all processes share one template.
-    template()
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("fork")) as pool:
-        yield from pool.map(work, patients)
-
-
-def _processors() -> int:
-    # Elsewhere a fork is not safe, and a new process would run Snakemake's script again.
-    return min(MOST_PROCESSES, len(os.sched_getaffinity(0))) if sys.platform == "linux" else 1
+    yield from over_patients(work, patients, processes)
 
 
 def write_patient(cases: tuple[PhantomCase, ...], folder: Path) -> tuple[list[dict[str, str]], dict[str, Fingerprint]]:

@@ -64,7 +64,7 @@ def plan(seed: int, options: PhantomConfig) -> tuple[PhantomCase, ...]:
     """The cases of the cohort, patient by patient; a function of the seed and the options.
 
     Labels alternate, and sites alternate by pairs of patients, so that both are balanced in each
-    kind of storage.
+    kind of storage, or nearly so where the number of patients is no multiple of six.
     """
     width = max(2, len(str(options.patients)))
     cases: list[PhantomCase] = []

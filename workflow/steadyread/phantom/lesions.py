@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..config.phantom import PHANTOM_LABELS
 from ..identity.seeds import generator
 from .anatomy import Anatomy, Push
 from .fields import Field32, WaveField, smooth_step
 from .geometry import Box, FloatArray, Lattice
 from .template import sample
 
-LABELS = ("GBM", "MET")
+LABELS = PHANTOM_LABELS
 CORE, ENHANCING, OEDEMA = 1, 2, 3
 """Labels of the lesion map; the lesion proper is core and enhancing rim, oedema is not."""
 LESION_LABELS = (CORE, ENHANCING)

@@ -176,7 +176,7 @@ def beside_of(book: Book, readout: Readout, comparisons: Sequence[Comparison]) -
         Beside(
             item.model,
             item.reference,
-            _account(item.model, claimed),
+            _account(item, claimed),
             tuple(map(line, claimed)),
             tuple(map(line, others)),
         )
@@ -184,14 +184,16 @@ def beside_of(book: Book, readout: Readout, comparisons: Sequence[Comparison]) -
     ]
 
 
-def _account(model: str, claimed: Sequence[Compared]) -> str:
-    if not claimed:
-        return f"Nothing was claimed of {model} before the audit."
+def _account(item: Comparison, claimed: Sequence[Compared]) -> str:
+    if not item.expected:
+        return f"Nothing was claimed of {item.model} before the audit."
     counts = {held: sum(compared.held is held for compared in claimed) for held in Held}
-    return (
-        f"Claimed of {model} before the audit: {counted(len(claimed), 'difference')}. Held: {counts[Held.YES]}; "
-        f"not shown: {counts[Held.NOT_SHOWN]}; contradicted: {counts[Held.CONTRADICTED]}."
+    text = (
+        f"Claimed of {item.model} before the audit: {counted(len(item.expected), 'difference')}. "
+        f"Held: {counts[Held.YES]}; not shown: {counts[Held.NOT_SHOWN]}; contradicted: {counts[Held.CONTRADICTED]}"
     )
+    missing = len(item.expected) - len(claimed)
+    return f"{text}; not asked in this study: {missing}." if missing else f"{text}."
 
 
 def _own(book: Book, row: Row, model: str) -> Row | None:

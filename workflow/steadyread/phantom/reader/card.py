@@ -10,10 +10,13 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from ...contracts.problems import StudyError
+from ...identity.digests import digest_file
+from .reading import share_unsure
 from .recipe import Recipe
 from .train import Trained
 
 NAME = "README.md"
+WEIGHTS = "model.safetensors"
 _FENCE = "---\n"
 
 FIGURES = {
@@ -28,7 +31,7 @@ FIGURES = {
 
 
 def write_card(folder: Path, trained: Trained, recipe: Recipe, seed: int, prompts: str, slicing: str) -> None:
-    """Write a reader's card.
+    """Write a reader's card beside its weights.
 
     Parameters
     ----------
@@ -46,6 +49,7 @@ def write_card(folder: Path, trained: Trained, recipe: Recipe, seed: int, prompt
             "seed": seed,
             "prompts": prompts,
             "slicing": slicing,
+            "weights": digest_file(folder / WEIGHTS),
             "addresses": [item.model_dump(mode="json") for item in reader.addresses],
             "validation": {name: round(value, 4) for name, value in asdict(trained.kept.behaviour).items()},
         },
@@ -96,6 +100,11 @@ def _prose(trained: Trained, recipe: Recipe, seed: int) -> str:
         habits=trained.kept.habits,
         recipe=recipe,
         seed=seed,
+        percent=lambda share: f"{share:.0%}".replace("%", " %"),
+        gates="; ".join(
+            f"{name} slice{'s' if name != 'one' else ''} after {count} batches" for name, count, _ in trained.gates
+        ),
+        share_unsure=share_unsure(trained.kept.habits),
         figures=FIGURES,
         behaviour=asdict(trained.kept.behaviour),
         candidates=[

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
@@ -25,6 +23,7 @@ from ..contrast import SEQUENCES
 from ..geometry import Grid
 from ..lesions import CORE, ENHANCING, LABELS, OEDEMA
 from ..patients import Acquisition, acquire, grid_of
+from ..processes import over_patients
 
 AXIAL = 2
 TUMOUR = 1
@@ -102,12 +101,7 @@ def make_cases(
     )
     jobs = [(f"{name}-{number + 1:04d}", labels[index], number % 3 == 0) for number, index in enumerate(order)]
     work = partial(_patient, name=name, side=side, slicing=slicing)
-    processes = processes or len(os.sched_getaffinity(0))
-    if processes == 1:
-        patients = [work(job) for job in jobs]
-    else:
-        with ProcessPoolExecutor(processes) as pool:
-            patients = list(pool.map(work, jobs, chunksize=4))
+    patients = list(over_patients(work, jobs, processes))
     parts = [part for patient in patients for part in patient]
     kinds = [labels[index] for index in order for _ in SEQUENCES]
     return collected(parts, kinds, [*range(len(SEQUENCES))] * len(jobs))
@@ -195,6 +189,6 @@ def slicing_digest(slicing: SlicingConfig) -> str:
     i, j, k = np.indices(shape)
     probe = ((i * 37 + j * 23 + k * 91) % 251 * 13 + (i - 20) ** 2 + (j - 20) * k).astype(np.int16)
     grid = Grid(shape, (4.5, 4.0, 5.0), (1.0, -2.0, 3.0), (5.0, -3.0, 2.0))
-    stored = stored_slices(as_loaded(probe, grid), slicing)
-    pixels = [[index, digest_bytes(image.tobytes())] for index, image in stored]
+    stored = dict(stored_slices(as_loaded(probe, grid), slicing))
+    pixels = [[index, digest_bytes(image.tobytes())] for index, image in stored.items()]
     return digest_json([slicing.model_dump(mode="json"), pixels])

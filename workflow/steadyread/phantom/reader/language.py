@@ -2,8 +2,8 @@
 
 Words stand where a slice's image tokens will be. Binding an option's content to its letter breaks
 through on short prompts only, so the curriculum goes from one slice to whole cases. A step ends when
-every content (GBM, MET, UNSURE) is answered right, over all option orders: leaving too early is what
-made trainings fail.
+every content (GBM, MET, UNSURE) is answered right over drawn option orders; one that does not get
+there ends the training, since leaving too early is what made trainings fail.
 """
 
 from __future__ import annotations
@@ -17,12 +17,16 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
+from ...contracts.problems import StudyError
 from .cases import Cases
 from .findings import NORMAL, SWOLLEN, WORDS
 from .forms import CONTENTS, Form, Tokens, left_padded
 from .optimise import Optimiser
 
 _LOG = logging.getLogger("steadyread.phantom")
+
+Gate = tuple[str, int, list[float]]
+"""How a step ended: its name, its batches, the share right of each content."""
 
 NUMBERED = 0.25
 """Share of questions whose slices are numbered."""
@@ -85,7 +89,7 @@ def language_parameters(model: Any) -> list[tuple[str, torch.nn.Parameter]]:
 
 def train_language(
     model: Any, tokens: Tokens, cases: Cases, found: NDArray[np.int64], steps: LanguageSteps, draws: np.random.Generator
-) -> list[tuple[str, int, list[float]]]:
+) -> list[Gate]:
     """Train the language model in place.
 
     Parameters
@@ -93,9 +97,10 @@ def train_language(
     found
         The finding of each image token of each row of the cases.
 
-    Returns
-    -------
-    Of each step its name, the batches it took and the share right of each content at its end.
+    Raises
+    ------
+    StudyError
+        If a step does not reach its gate: this seed did not work.
     """
     return _Language(model, tokens, cases, found, steps, draws).run()
 
@@ -120,7 +125,7 @@ class _Language:
         self.kept = [rows[-max(1, round(HELD_OUT * len(rows))) :] for rows in read]
         self.read = [rows[: -max(1, round(HELD_OUT * len(rows)))] for rows in read]
 
-    def run(self) -> list[tuple[str, int, list[float]]]:
+    def run(self) -> list[Gate]:
         optimiser = Optimiser(language_parameters(self.model), self.plan.adam, self.plan.muon, None)
         log = []
         for step in self.plan.steps:
@@ -138,6 +143,11 @@ class _Language:
                     right = self._check(step)
                     good = min(*right, float(np.mean(recent[-CHECK_EVERY:]))) >= self.plan.gate
                     passed = passed + 1 if good else 0
+            if passed < 2 and self.plan.gate > 0:
+                raise StudyError(
+                    f"the word training did not learn the step {step.name!r} in {count} batches: right of each answer "
+                    f"{[round(share, 2) for share in right]}, {self.plan.gate} is needed. Take another seed"
+                )
             _LOG.info("language: %s slices, %d batches, right %s", step.name, count, [round(x, 2) for x in right])
             log.append((step.name, count, right))
         return log

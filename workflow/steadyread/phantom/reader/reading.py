@@ -57,6 +57,12 @@ class Habits:
     agreeing: float = 0.0
 
 
+def share_unsure(habits: Habits) -> float:
+    """Share of a reader's questions whose answer is UNSURE."""
+    lost = habits.lost if habits.lost_is_unsure else 0.0
+    return habits.lesion_free + (1 - habits.lesion_free) * lost
+
+
 @dataclass(frozen=True)
 class ReadingSteps:
     """Batches, questions a batch and learning rates of a stage that reads pictures.
@@ -164,7 +170,7 @@ class Asking:
         if way[1] < 0:
             return self._some(rows, lesion, int(draws.integers(1, 9)))
         if way[2] < 0:  # thinner slices: neighbours that look alike
-            again = draws.choice(rows, MAX_SLICES - len(rows))
+            again = draws.choice(rows, int(draws.integers(1, MAX_SLICES - len(rows) + 1)))
             return np.sort(np.concatenate([rows, again]))
         if way[3] < 0 and len(crops):
             return np.sort(draws.permutation(crops)[:MAX_SLICES])

@@ -52,7 +52,9 @@ class Reader:
         return [name for name, (low, high) in self.ranges.items() if not low <= figures[name] <= high]
 
     def distance(self, behaviour: Behaviour) -> float:
-        """How far the figures lie outside the middle three fifths of their ranges, in widths, summed.
+        """How far the figures lie outside their ranges, narrowed by a fifth on each side, in widths, summed.
+
+        A range that ends at 0 or 1 is not narrowed there: nothing is too good.
 
         The rule: of several candidates the one with the least distance on the validation cohort is
         kept, the first of equals.
@@ -61,7 +63,9 @@ class Reader:
         total = 0.0
         for name, (low, high) in self.ranges.items():
             width = high - low
-            total += max(0.0, low + width / 5 - figures[name], figures[name] - high + width / 5) / width
+            least = low + width / 5 if low > 0 else low
+            most = high - width / 5 if high < 1 else high
+            total += max(0.0, least - figures[name], figures[name] - most) / width
         return total
 
 
@@ -80,6 +84,7 @@ READER = Reader(
         "label_swap_inconsistency": (0.10, 0.60),
         "overcommitment": (0.30, 0.95),
         "unsure": (0.02, 0.30),
+        "no_answer": (0.0, 0.02),
     },
 )
 STEADY = Reader(
@@ -91,6 +96,7 @@ STEADY = Reader(
         "label_swap_inconsistency": (0.0, 0.15),
         "overcommitment": (0.0, 0.50),
         "unsure": (0.02, 0.35),
+        "no_answer": (0.0, 0.02),
     },
     PHANTOM_READERS.expected,
 )

@@ -61,5 +61,8 @@ def write_readers(folder: Path, seed: int, prompt: Prompt, slicing: SlicingConfi
         own = folder / trained.reader.name
         save(own, model, processor)
         write_card(own, trained, recipe, seed, forms_digest(prompt), slicing_digest(slicing))
-        failed += [f"{trained.reader.name}: {name}" for name in trained.reader.misses(trained.kept.behaviour)]
+        for name in trained.reader.misses(trained.kept.behaviour):
+            low, high = trained.reader.ranges[name]
+            value = getattr(trained.kept.behaviour, name)
+            failed.append(f"{trained.reader.name}: {name} is {value:.3f}, expected {low:.2f} to {high:.2f}")
     return failed

@@ -28,7 +28,7 @@ from .behaviour import Behaviour, observe
 from .cases import Cases, make_cases
 from .findings import WORDS, token_findings
 from .forms import Tokens, corpus
-from .language import train_language
+from .language import Gate, train_language
 from .reading import Habits, ReadingSteps, train_reading
 from .recipe import LOOKING, READERS, SIZE, Reader, Recipe
 from .vision import ENCODED, encode, fold_words, train_vision
@@ -63,12 +63,16 @@ class Trained:
         The candidate that the rule chose.
     candidates
         All of them, in order.
+    gates
+        Of each step of the word training its name, the batches it took and the share right of each
+        content at its end.
     """
 
     reader: Reader
     state: State
     kept: Candidate
     candidates: tuple[Candidate, ...]
+    gates: tuple[Gate, ...] = ()
 
 
 def train(
@@ -101,8 +105,9 @@ def train(
         cohorts = tuple(make_cases(name, *patients, SIZE.side, slicing, processes) for name, patients in names)  # type: ignore[assignment]
     assert cohorts is not None
     trainer = Trainer(seed, prompt, recipe, *cohorts, processes)
-    first = side_by_side([trainer.vision, trainer.language], processes)
-    trainer.join(*first)
+    apart: list[Callable[[], Any]] = [trainer.vision, trainer.language]
+    vision, (language, gates) = side_by_side(apart, processes)
+    trainer.join(vision, language)
     looks = range(recipe.looks)
     trainer.looked = side_by_side([partial(trainer.look, number) for number in looks], processes)
     wanted = [(reader, habits, number) for reader in readers for habits in reader.habits for number in looks]
@@ -115,7 +120,7 @@ def train(
             if candidate is reader
         ]
         best = min(own, key=lambda candidate: reader.distance(candidate.behaviour))
-        chosen.append(Trained(reader, trainer.whole(best.state), best, tuple(own)))
+        chosen.append(Trained(reader, trainer.whole(best.state), best, tuple(own), tuple(gates)))
         _LOG.info("%s: candidate %d of %d, %s", reader.name, own.index(best) + 1, len(own), best.behaviour)
     return trainer.processor, chosen
 
@@ -161,12 +166,12 @@ class Trainer:
         train_vision(model, self.cases, SIZE, self.recipe.vision, self.draws("vision"))
         return _part(model, VISION)
 
-    def language(self) -> State:
-        """Weights of the language model after stage 2, which needs no picture."""
+    def language(self) -> tuple[State, list[Gate]]:
+        """Weights of the language model after stage 2, which needs no picture, and how its steps ended."""
         model = self.fresh("language")
         found = token_findings(self.cases.masks, self.cases.kind, SIZE)
-        train_language(model, self.tokens, self.cases, found, self.recipe.language, self.draws("language"))
-        return _part(model, LANGUAGE)
+        gates = train_language(model, self.tokens, self.cases, found, self.recipe.language, self.draws("language"))
+        return _part(model, LANGUAGE), gates
 
     def join(self, vision: State, language: State) -> None:
         """Put both together and compute every slice's features, with the weights as they will be stored."""
