@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -18,14 +19,13 @@ from steadyread.inference.rendering import chat_messages
 from steadyread.phantom.contrast import SEQUENCES
 from steadyread.phantom.design import plan
 from steadyread.phantom.lesions import LABELS
-from steadyread.phantom.reader.behaviour import ARMS, ask, decisions, observe
+from steadyread.phantom.reader.behaviour import decisions, observe
 from steadyread.phantom.reader.card import check_trained_through, read_card
 from steadyread.phantom.reader.cases import Cases, case_of, collected, make_cases, slicing_digest
 from steadyread.phantom.reader.forms import CONTENTS, ORDERS, Form, Tokens, forms_digest
 from steadyread.phantom.reader.reading import Question
-from steadyread.phantom.reader.recipe import READER, READERS, SIZE, STEADY
+from steadyread.phantom.reader.recipe import READER, READERS, SIZE, STEADY, Recipe
 from steadyread.phantom.reader.vision import encode
-from steadyread.statistics.bootstrap import Resamples, percentile_interval
 
 NAMES = [reader.name for reader in READERS]
 LARGEST = 8_000_000
@@ -144,28 +144,14 @@ def test_generation_says_what_the_first_token_says(loaded, prompt, study):
 
 
 @pytest.mark.slow
-def test_readers_behave_on_the_default_cohort_as_they_should(project, prompt, study):
-    """The whole audited cohort: every figure in its range, and what the steadier one's card claims holds."""
-    from transformers import AutoModelForImageTextToText, AutoProcessor
-
-    cases = few_cases(2 * study.phantom.patients, study.slicing)
-    answers = {}
-    for reader in READERS:
-        folder = folder_of(project, reader.name)
-        model = AutoModelForImageTextToText.from_pretrained(folder, dtype=torch.float32, local_files_only=True).eval()
-        tokens = Tokens(AutoProcessor.from_pretrained(folder, local_files_only=True), prompt)
-        features = encode(model, cases.pixels)
-        found = observe(model, tokens, features, cases)
-        assert reader.misses(found) == [], found
-        answers[reader.name] = {name: ask(model, tokens, features, cases, arm) for name, arm in ARMS.items()}
-    plain, steady = answers[READER.name], answers[STEADY.name]
-    swapped = [(one["label_swap"] != one["base"]).astype(float) for one in (steady, plain)]
-    committed = [np.isin(one["lesion_removed"], (0, 1)).astype(float) for one in (steady, plain)]
-    for better, worse in (swapped, committed):
-        difference = (better - worse).reshape(-1, 2).sum(axis=1)[:, None]
-        drawn = Resamples.draw(len(difference), 5000, "claims").ratios(difference, np.full_like(difference, 2.0))
-        _, high, _ = percentile_interval(drawn[:, 0], float(difference.mean() / 2), 0.95)
-        assert high < 0
+def test_the_card_s_figures_come_out_again(loaded, prompt, study, project):
+    """The validation cohort, made anew and read with the weights that ship."""
+    name, model, processor = loaded
+    cases = make_cases("validation", *Recipe().validation, SIZE.side, study.slicing)
+    found = asdict(observe(model, Tokens(processor, prompt), encode(model, cases.pixels), cases))
+    said = read_card(folder_of(project, name))["validation"]
+    # A case of 120 may fall to the other side on another processor.
+    assert {key: round(value, 4) for key, value in found.items()} == pytest.approx(said, abs=0.017)
 
 
 def test_the_contents_are_the_options_of_the_default_study(study):
