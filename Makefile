@@ -5,7 +5,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/installed
-# Of the training that ships: models/phantom-reader/README.md.
+# Of the training that ships, as the cards in models/ say.
 SEED ?= 0
 
 export PATH := $(CURDIR)/$(BIN):$(PATH)

@@ -19,6 +19,8 @@ NAME = "README.md"
 WEIGHTS = "model.safetensors"
 _FENCE = "---\n"
 
+STEPS = {"one": "one slice", "few": "a few slices", "some": "some slices of a case", "whole": "whole cases"}
+
 FIGURES = {
     "accuracy": "right on base",
     "unsure": "UNSURE on base",
@@ -101,9 +103,7 @@ def _prose(trained: Trained, recipe: Recipe, seed: int) -> str:
         recipe=recipe,
         seed=seed,
         percent=lambda share: f"{share:.0%}".replace("%", " %"),
-        gates="; ".join(
-            f"{name} slice{'s' if name != 'one' else ''} after {count} batches" for name, count, _ in trained.gates
-        ),
+        gates=", ".join(f"{STEPS[name]} after {count} batches" for name, count, _ in trained.gates),
         share_unsure=share_unsure(trained.kept.habits),
         figures=FIGURES,
         behaviour=asdict(trained.kept.behaviour),
