@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from steadyread.config.study import StudyConfig
+from steadyread.config.loading import load_study
 from steadyread.identity.digests import digest_json
 
 pytestmark = pytest.mark.workflow
@@ -108,16 +108,7 @@ def test_a_target_stops_where_it_says(tree, target, absent):
 
 
 def test_what_is_there_is_not_made_again(tree):
-    models = (
-        "random-idefics3",
-        "constant-label",
-        "constant-slot-1",
-        "constant-slot-2",
-        "constant-slot-3",
-        "coin-2",
-        "coin-3",
-    )
-    study = StudyConfig()
+    study, _ = load_study({}, root=tree.root)
     options = digest_json(study.phantom.model_dump(mode="json"))[:8]
     phantom = tree.root / "results" / "phantom_cohort" / f"{study.seed}-{options}"
     (phantom / "files").mkdir(parents=True)
@@ -128,7 +119,7 @@ def test_what_is_there_is_not_made_again(tree):
     assert not {"slice_volumes", "register_cohort", "make_phantom"} & set(tree.planned())
     fill(tree.root, "default", "trials")
     assert "compose_trials" not in tree.planned()
-    fill(tree.root, "default", "responses", "outcomes", models=models)
+    fill(tree.root, "default", "responses", "outcomes", models=study.models)
     assert not {"infer", "score"} & set(tree.planned())
 
 

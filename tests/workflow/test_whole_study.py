@@ -22,7 +22,7 @@ Rows = list[dict[str, Any]]
 CUT = {"slice_volumes", "mark_lesions", "perturb_images", "compose_trials", "check_cohort"}
 ASKED = {"infer", "score", "estimate", "account_cases"}
 REPORTS = {"exclusions_table", "main_table", "flips_figure", "flow_diagram", "contact_sheet", "summary"}
-SUPPLIES = {"make_phantom", "register_cohort", "build_random_model"}
+SUPPLIES = {"make_phantom", "register_cohort", "build_random_model", "list_snapshot"}
 
 
 @pytest.fixture(scope="module")
