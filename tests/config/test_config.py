@@ -193,3 +193,9 @@ def test_a_phantom_reader_is_refused_where_images_were_not_made_for_it(project):
 def test_the_phantom_has_its_own_labels(project):
     with pytest.raises(StudyError, match=r"cohort\.labels: \['AAA', 'BBB'\], but the phantom cohort"):
         load_study({"cohort": {"labels": ["AAA", "BBB"]}}, root=project)
+
+
+@pytest.mark.parametrize(("given", "warned"), [({}, False), ({"slicing": {"size": 112}}, True)])
+def test_a_phantom_reader_asked_through_another_slicing_is_said(project, caplog, given, warned):
+    load_study(given, root=project)
+    assert ("trained through the default prompt and slicing" in caplog.text) == warned

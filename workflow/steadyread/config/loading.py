@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import logging
 import os
 import re
 import types
@@ -24,10 +25,14 @@ from .models_lock import apply_lock
 from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
 from .phantom import PHANTOM_LABELS
 from .prompt import load_prompt
+from .question import QuestionConfig
+from .slicing import SlicingConfig
 from .study import StudyConfig
 
 M = TypeVar("M", bound=BaseModel)
 CONFIG_FOLDER = Path("config")
+_LOG = logging.getLogger("steadyread.config")
+
 DEFAULT_STUDY = CONFIG_FOLDER / "config.yaml"
 STUDIES = CONFIG_FOLDER / "studies"
 PROMPTS = CONFIG_FOLDER / "prompts"
@@ -224,6 +229,12 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
             raise StudyError(
                 f"{source}: model {name} was trained on the phantom alone; of the images of cohort.table its answers "
                 "mean nothing: name other models (models: [...])"
+            )
+        if entry.phantom_only and (study.slicing, study.question.prompt) != (SlicingConfig(), QuestionConfig().prompt):
+            _LOG.warning(
+                "model %s was trained through the default prompt and slicing, this study has others: its answers say "
+                "little; train it anew through them (make readers), or name other models",
+                name,
             )
         if entry.max_images is not None and study.slicing.max_slices > entry.max_images:
             raise StudyError(
