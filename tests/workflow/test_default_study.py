@@ -1,4 +1,4 @@
-"""The default study's cohort and readers, run whole through Snakemake: what the issue of this project promises."""
+"""The default cohort and both phantom readers, run whole through Snakemake: what cards and ranges promise."""
 
 from __future__ import annotations
 
