@@ -78,7 +78,7 @@ def small_answers(trainer: Trainer, vision: Any, words: Any) -> torch.Tensor:
     """Answers of a small reader to the validation cases on base."""
     trainer.join(vision, words)
     trainer.looked = [{}]
-    state, _ = trainer.read(replace(STEADY, name="small"), PLAIN, 0)
+    state, _ = trainer.read(replace(STEADY, name="plain"), PLAIN, 0)
     trainer.model.load_state_dict({**trainer.model.state_dict(), **state})
     return torch.from_numpy(ask(trainer.model.eval(), trainer.tokens, trainer.seen, trainer.validation, ARMS["base"]))
 
