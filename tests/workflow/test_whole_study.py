@@ -221,7 +221,8 @@ def test_the_receipt_of_every_stage_replays(study, tmp_path, monkeypatch):
     receipts: dict[str, Path] = {}
     for path in sorted(study.root.rglob("*.receipt.json")):
         receipts.setdefault(json.loads(path.read_text())["stage"], path)
-    assert set(receipts) == set(STAGES) - {"list_snapshot"}
+    # Training the readers is an opt-in of minutes, no part of a study.
+    assert set(receipts) == set(STAGES) - {"train_readers"}
     for stage, path in receipts.items():
         found = replay_receipt(path, tmp_path / stage, study.root)
         assert found.holds, f"{stage}: {found}"
