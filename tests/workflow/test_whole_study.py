@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from scipy import stats
 
+from steadyread.config.loading import load_study
 from steadyread.contracts.enums import ArmName
 from steadyread.contracts.files import read_rows
 from steadyread.contracts.tables import ESTIMATES, EXCLUSIONS, FLOW, OUTCOMES, RESPONSES, TRIALS
 from steadyread.stages.registry import STAGES
 from steadyread.stages.replay import replay_receipt
+from steadyread.stages.settings import local_of
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
@@ -223,8 +225,9 @@ def test_the_receipt_of_every_stage_replays(study, tmp_path, monkeypatch):
         receipts.setdefault(json.loads(path.read_text())["stage"], path)
     # Training the readers is an opt-in of minutes, no part of a study.
     assert set(receipts) == set(STAGES) - {"train_readers"}
+    config, models = load_study({}, root=study.root)
     for stage, path in receipts.items():
-        found = replay_receipt(path, tmp_path / stage, study.root)
+        found = replay_receipt(path, tmp_path / stage, study.root, local_of(stage, config, models))
         assert found.holds, f"{stage}: {found}"
         assert found.notes == []
 
