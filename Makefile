@@ -53,7 +53,7 @@ fast: install
 report: study ## Snakemake's own report of the default study
 	snakemake --report reports/default/snakemake-report.zip
 
-readers: install ## Train the phantom readers anew, some ten minutes: results/phantom_readers/$(SEED)
+readers: install ## Train the phantom readers anew, minutes on two cores: results/phantom_readers/$(SEED)
 	snakemake results/phantom_readers/$(SEED)
 
 bench: install ## Ratios against peers: benchmarks/RESULTS.md says how to read them

@@ -3,7 +3,7 @@
 Vision and language are trained side by side. Then candidates look at a few slices of each case, told
 the truth; from each, every reader reads whole cases with its own habits. The rule of the recipe
 chooses a candidate for each reader on a validation cohort. Every process runs
-one thread: the weights are the same bit for bit on the same machine and lock.
+one thread, so that sums do not depend on the machine's cores.
 """
 
 from __future__ import annotations
