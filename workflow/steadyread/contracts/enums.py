@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 
 class AnnotationKind(StrEnum):
@@ -108,22 +109,83 @@ class Mark(StrEnum):
     OWN = "O"
 
 
-class Metric(StrEnum):
-    """Names of the metrics that estimates carry."""
+class Unit(StrEnum):
+    """What a metric's values are."""
 
-    ACCURACY = "accuracy"
-    ACCURACY_DIFFERENCE = "accuracy_difference"
-    FLIP_RATE = "flip_rate"
-    FLIP_DIRECTION = "flip_direction"
-    LABEL_SWAP_INCONSISTENCY = "label_swap_inconsistency"
-    SLOT_FOLLOWING = "slot_following"
-    OVERCOMMITMENT = "overcommitment"
-    OVERCOMMITMENT_DIFFERENCE = "overcommitment_difference"
-    STATUS_SHARE = "status_share"
-    D_SAME = "d_same"
-    D_CROSS = "d_cross"
-    DELTA = "delta"
-    READOUT_AGREEMENT = "readout_agreement"
+    SHARE = "share"
+    """A share of something, 0 to 1; printed in percent."""
+    POINTS = "points"
+    """A difference of shares, −1 to 1; printed in percentage points with a sign."""
+    NUMBER = "number"
+    """Anything else; printed as it is."""
+
+
+class Metric(StrEnum):
+    """The register of metrics: what each is called in tables, in front of people, and its unit.
+
+    The function that estimates a metric claims its entry with `statistics.registry.metric`. Estimates
+    stand in the order of this list.
+    """
+
+    label: str
+    unit: Unit
+
+    def __new__(cls, value: str, label: str, unit: Unit = Unit.SHARE) -> Self:
+        """A metric is its name; label and unit go with it."""
+        member = str.__new__(cls, value)
+        member._value_, member.label, member.unit = value, label, unit
+        return member
+
+    # right or wrong
+    ACCURACY = "accuracy", "accuracy"
+    ACCURACY_DIFFERENCE = "accuracy_difference", "accuracy", Unit.POINTS
+    ACCURACY_SWING = "accuracy_swing", "accuracy swing over slice orders", Unit.POINTS
+    COCHRAN_Q = "cochran_q", "Cochran's Q of accuracy over the arms", Unit.NUMBER
+    # steady or not
+    FLIP_RATE = "flip_rate", "flip rate"
+    FLIP_DIFFERENCE = "flip_difference", "flip rate", Unit.POINTS
+    FLIP_DIRECTION = "flip_direction", "flip direction"
+    KAPPA = "kappa", "Cohen's κ with base", Unit.NUMBER
+    ANY_FLIP = "any_flip", "any flip over slice orders"
+    PAIRWISE_DISAGREEMENT = "pairwise_disagreement", "pairwise disagreement of slice orders"
+    REACC = "reacc", "ReAcc: right under every arm"
+    RECON = "recon", "ReCon: same decision under every arm"
+    # the slot
+    LABEL_SWAP_INCONSISTENCY = "label_swap_inconsistency", "label-swap inconsistency"
+    SLOT_FOLLOWING = "slot_following", "slot-following"
+    FIRST_SLOT = "first_slot", "first slot among slot-followed pairs"
+    RSTD = "rstd", "RStd: spread of recall over slots", Unit.POINTS
+    SLOT_PRIOR = "slot_prior", "PriDe slot prior"
+    OBSERVED_ACCURACY = "observed_accuracy", "accuracy as observed, cases PriDe was tried on"
+    DEBIASED_ACCURACY = "debiased_accuracy", "accuracy debiased by PriDe"
+    DEBIASED_DIFFERENCE = "debiased_difference", "accuracy, debiased − observed", Unit.POINTS
+    # letting go
+    OVERCOMMITMENT = "overcommitment", "overcommitment"
+    OVERCOMMITMENT_DIFFERENCE = "overcommitment_difference", "overcommitment", Unit.POINTS
+    DOSE_RESPONSE = "dose_response", "overcommitment by share of lesion slices removed"
+    DOSE_FLIPS = "dose_flips", "flip rate by share of lesion slices removed"
+    POSITION_ACCURACY = "position_accuracy", "accuracy by position of the lesion slices"
+    POSITION_FLIPS = "position_flips", "flip rate by position of the lesion slices"
+    SCAFFOLD_SHARE = "scaffold_share", "share of the shift due to a mention of MRI", Unit.NUMBER
+    QUADRANT = "quadrant", "quadrant"
+    UNMOVED_GIVEN_STEADY = "unmoved_given_steady", "unmoved by missing evidence, among steady cases"
+    UNMOVED_GIVEN_UNSTEADY = "unmoved_given_unsteady", "unmoved by missing evidence, among unsteady cases"
+    STATUS_SHARE = "status_share", "share of responses"
+    # noise
+    D_SAME = "d_same", "noise floor d_same"
+    D_CROSS = "d_cross", "d_cross"
+    DELTA = "delta", "Δ above noise", Unit.POINTS
+    READOUT_AGREEMENT = "readout_agreement", "agreement of the readouts"
+    # knowing when
+    COVERAGE = "coverage", "coverage: a diagnosis is given"
+    SELECTIVE_ACCURACY = "selective_accuracy", "accuracy where a diagnosis is given"
+    ECE = "ece", "expected calibration error", Unit.NUMBER
+    RELIABILITY = "reliability", "accuracy by confidence"
+    AURC = "aurc", "AURC", Unit.NUMBER
+    AUGRC = "augrc", "AUGRC", Unit.NUMBER
+    RISK_AT_COVERAGE = "risk_at_coverage", "selective risk by coverage"
+    COVERAGE_AT_RISK = "coverage_at_risk", "largest coverage at a risk"
+    EFFECTIVE_RELIABILITY = "effective_reliability", "effective reliability Φ", Unit.NUMBER
 
 
 class Denominator(StrEnum):
@@ -135,6 +197,14 @@ class Denominator(StrEnum):
     BASE_CORRECT = "base_correct"
     LABEL_KNOWN = "label_known"
     PAIRS_OF_DRAWS = "pairs_of_draws"
+    ALL_ARMS = "all_arms"
+    ALL_ARMS_KNOWN = "all_arms_known"
+    SLOT_FOLLOWED = "slot_followed"
+    STEADY = "steady"
+    UNSTEADY = "unsteady"
+    ANSWERED_KNOWN = "answered_known"
+    HELD_OUT_KNOWN = "held_out_known"
+    CALIBRATION = "calibration"
 
 
 class Reason(StrEnum):
