@@ -471,6 +471,56 @@ FLOW = Table(
 )
 """The account of cases: per model, readout and arm, every case in is analysed, excluded or ERROR."""
 
+VALIDITY = Table(
+    "validity",
+    pa.schema(
+        [
+            required("part", STRING),
+            required("quantity", STRING),
+            required("method", STRING),
+            required("patients", INT),
+            required("cases_per_patient", INT),
+            required("icc", FLOAT),
+            required("p", FLOAT),
+            required("effect", FLOAT),
+            required("level", FLOAT),
+            required("runs", INT),
+            required("reported_share", FLOAT),
+            optional("coverage", FLOAT),
+            optional("miss_low", FLOAT),
+            optional("miss_high", FLOAT),
+            optional("mean_width", FLOAT),
+            optional("rejected", FLOAT),
+            optional("value", FLOAT),
+            optional("expected", FLOAT),
+            optional("target", FLOAT),
+            optional("mc_error", FLOAT),
+            required("judged", BOOL),
+            required("holds", BOOL),
+        ]
+    ),
+    ("part", "quantity", "method", "patients", "cases_per_patient", "icc", "p", "effect", "level"),
+    (
+        within("patients", 1),
+        within("icc", 0, 1),
+        within("p", 0, 1),
+        within("reported_share", 0, 1),
+        within("coverage", 0, 1),
+        within("miss_low", 0, 1),
+        within("miss_high", 0, 1),
+        within("rejected", 0, 1),
+        within("mc_error", 0),
+        holds(
+            "a target where a cell is judged, and a cell that is not judged to hold",
+            lambda row: row["target"] is not None if row["judged"] else row["holds"],
+            ("judged", "target", "holds"),
+        ),
+    ),
+)
+"""One cell of the simulation a row: `level` is one minus the confidence of an interval or the level of a
+test. `coverage`, `miss_low` (the truth lies below the interval), `miss_high` (above) and `mean_width` are
+over the runs that report an interval; `rejected` and `value` over all."""
+
 ALL_TABLES: dict[str, Table] = {
     table.name: table
     for table in (
@@ -488,5 +538,6 @@ ALL_TABLES: dict[str, Table] = {
         EMBEDDINGS,
         ESTIMATES,
         FLOW,
+        VALIDITY,
     )
 }
