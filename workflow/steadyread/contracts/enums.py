@@ -42,26 +42,52 @@ class AnswerKind(StrEnum):
 
 
 class ArmName(StrEnum):
-    """Arms that exist (PROTOCOLS S1). The arm registry is tested to hold exactly these."""
+    """Arms that exist, in the order of PROTOCOLS S1. The arm registry is tested to hold exactly these."""
 
     BASE = "base"
-    REPEAT = "repeat"
     REVERSE = "reverse"
+    SHUFFLE = "shuffle"
+    ROI_FIRST = "roi_first"
+    ROI_LAST = "roi_last"
     LABEL_SWAP = "label_swap"
+    LABEL_CYCLE = "label_cycle"
+    ABSTAIN_FIRST = "abstain_first"
     LESION_REMOVED = "lesion_removed"
+    LESION_REMOVED_MARGIN = "lesion_removed_margin"
+    REMOVE_FRACTION = "remove_fraction"
+    ROI_AT = "roi_at"
+    REPEAT = "repeat"
     MATCHED_REMOVED = "matched_removed"
+    ROI_SLICES = "roi_slices"
+    ROI_CROPS = "roi_crops"
     NO_IMAGE = "no_image"
     BLANK_IMAGE = "blank_image"
+    MENTION_ONLY = "mention_only"
+    NUMBERED = "numbered"
 
 
-LESION_ARMS = (ArmName.LESION_REMOVED, ArmName.MATCHED_REMOVED)
+LESION_ARMS = (
+    ArmName.ROI_FIRST,
+    ArmName.ROI_LAST,
+    ArmName.LESION_REMOVED,
+    ArmName.LESION_REMOVED_MARGIN,
+    ArmName.REMOVE_FRACTION,
+    ArmName.ROI_AT,
+    ArmName.MATCHED_REMOVED,
+    ArmName.ROI_SLICES,
+    ArmName.ROI_CROPS,
+)
 """Arms that need to know which slices show the lesion: they alone suffer from a bad annotation."""
+
+SLICE_ORDER_ARMS = (ArmName.REVERSE, ArmName.SHUFFLE, ArmName.ROI_FIRST, ArmName.ROI_LAST)
+"""Arms that show every slice, in another order, and change nothing else (PROTOCOLS S1, accuracy swing)."""
 
 
 class TransformName(StrEnum):
     """Transforms that derive one image from another."""
 
     BLANK = "blank"
+    CROP = "crop"
 
 
 class Readout(StrEnum):
