@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from steadyread.statistics.bootstrap import Resamples, percentile_interval
+from steadyread.statistics.bootstrap import Resamples, percentile_interval, percentile_intervals
 
 
 def test_every_resample_draws_as_many_patients_as_there_are():
@@ -65,6 +65,30 @@ def test_patients_are_resampled_not_cases():
     alone = resamples.ratios(once, np.ones((10, 1)))
     tenfold = resamples.ratios(10 * once, np.full((10, 1), 10.0))
     assert tenfold == pytest.approx(alone)
+
+
+@pytest.mark.parametrize("resamples", [1, 2, 3, 100, 5001])
+def test_many_intervals_are_numpys_quantiles_one_by_one(resamples):
+    random = np.random.default_rng(resamples)
+    found = random.integers(0, 30, (resamples, 60)) / 7
+    found[random.random(found.shape) < 0.1] = np.nan
+    low, high, valid = percentile_intervals(found, np.full(60, 2.0), 0.95)
+    for column in range(60):
+        kept = found[:, column][np.isfinite(found[:, column])]
+        assert valid[column] == len(kept)
+        if len(kept):
+            expected = np.quantile(kept, [0.025, 0.975])
+            assert (low[column], high[column]) == pytest.approx((min(expected[0], 2.0), max(expected[1], 2.0)))
+        else:
+            assert np.isnan([low[column], high[column]]).all()
+
+
+def test_the_interval_of_what_is_lost_is_that_of_what_is_kept_turned_round():
+    found = np.random.default_rng(5).normal(0.1, 0.3, (5000, 40))
+    low, high, _ = percentile_intervals(found, np.full(40, 0.1), 0.95)
+    turned_low, turned_high, _ = percentile_intervals(-found, np.full(40, -0.1), 0.95)
+    assert turned_low == pytest.approx(-high, abs=1e-12)
+    assert turned_high == pytest.approx(-low, abs=1e-12)
 
 
 def test_the_interval_always_holds_the_estimate():

@@ -15,7 +15,8 @@ from ..identity.seeds import generator
 from .clusters import Floats
 
 BOOTSTRAP = "patient bootstrap, percentile"
-_BLOCK = 512
+BLOCK = 512
+"""Resamples weighed at a time."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,8 @@ class Resamples:
         """
         random = generator(*seed)
         rows = []
-        for start in range(0, resamples, _BLOCK):
-            size = min(_BLOCK, resamples - start)
+        for start in range(0, resamples, BLOCK):
+            size = min(BLOCK, resamples - start)
             drawn = random.integers(patients, size=(size, patients)) + patients * np.arange(size)[:, None]
             rows.append(np.bincount(drawn.ravel(), minlength=size * patients).reshape(size, patients))
         largest = max(int(block.max()) for block in rows)
@@ -56,10 +57,10 @@ class Resamples:
         columns = sums.shape[1]
         both = np.ascontiguousarray(np.concatenate([sums, counts], axis=1))
         result = np.empty((len(self.weights), columns))
-        for start in range(0, len(self.weights), _BLOCK):
-            block = self.weights[start : start + _BLOCK].astype(np.float64) @ both
+        for start in range(0, len(self.weights), BLOCK):
+            block = self.weights[start : start + BLOCK].astype(np.float64) @ both
             with np.errstate(invalid="ignore", divide="ignore"):
-                result[start : start + _BLOCK] = block[:, :columns] / block[:, columns:]
+                result[start : start + BLOCK] = block[:, :columns] / block[:, columns:]
         return result
 
 
@@ -71,8 +72,43 @@ def percentile_interval(resampled: Floats, value: float, confidence: float) -> t
     low, high, resamples
         The number of resamples that had units to count; the limits are NaN where there is none.
     """
-    valid = resampled[np.isfinite(resampled)]
-    if not len(valid):
-        return float("nan"), float("nan"), 0
-    low, high = np.quantile(valid, [0.5 - confidence / 2, 0.5 + confidence / 2])
-    return min(float(low), value), max(float(high), value), len(valid)
+    low, high, valid = percentile_intervals(resampled[:, None], np.asarray([value]), confidence)
+    return float(low[0]), float(high[0]), int(valid[0])
+
+
+def percentile_intervals(
+    resampled: Floats, values: Floats, confidence: float
+) -> tuple[Floats, Floats, NDArray[np.int64]]:
+    """Percentile intervals of many statistics, each widened where needed to hold the estimate itself.
+
+    Quantiles are numpy's (linear between order statistics); one sort of all columns takes a fifth of
+    the time of asking numpy column by column.
+
+    Parameters
+    ----------
+    resampled
+        Shape (resamples, columns); NaN where a resample had no unit to count.
+    values
+        The estimates, shape (columns,).
+
+    Returns
+    -------
+    low, high, resamples
+        As `percentile_interval`, each of shape (columns,).
+    """
+    # NaN is sorted to the end; infinities are no resample either
+    ordered = np.array(resampled.T, order="C")
+    ordered[~np.isfinite(ordered)] = np.nan
+    ordered.sort(axis=1)
+    valid = np.isfinite(ordered).sum(axis=1)
+    rows = np.arange(len(ordered))
+    limits = []
+    for probability in (0.5 - confidence / 2, 0.5 + confidence / 2):
+        place = np.maximum(valid - 1, 0) * probability
+        below = np.floor(place).astype(np.int64)
+        left, right = ordered[rows, below], ordered[rows, np.minimum(below + 1, np.maximum(valid - 1, 0))]
+        part, gap = place - below, right - left
+        limits.append(np.where(part < 0.5, left + gap * part, right - gap * (1 - part)))
+    # fmin and fmax would take the value where there is no interval
+    low, high = np.minimum(limits[0], values), np.maximum(limits[1], values)
+    return low, high, valid
