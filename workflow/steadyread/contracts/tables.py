@@ -480,8 +480,8 @@ VALIDITY = Table(
             required("method", STRING),
             required("patients", INT),
             required("cases_per_patient", INT),
-            required("icc", FLOAT),
-            required("p", FLOAT),
+            optional("icc", FLOAT),
+            optional("p", FLOAT),
             required("effect", FLOAT),
             required("level", FLOAT),
             required("runs", INT),
@@ -521,6 +521,59 @@ VALIDITY = Table(
 test. `coverage`, `miss_low` (the truth lies below the interval), `miss_high` (above) and `mean_width` are
 over the runs that report an interval; `rejected` and `value` over all."""
 
+SENSITIVITY = Table(
+    "sensitivity",
+    pa.schema(
+        [
+            required("study", STRING),
+            required("model", STRING),
+            required("readout", STRING),
+            required("metric", STRING),
+            required("denominator", STRING),
+            required("arm", STRING),
+            required("variant", STRING),
+            required("reference_arm", STRING),
+            required("n", INT),
+            required("clusters", INT),
+            optional("odds_ratio", FLOAT),
+            optional("low", FLOAT),
+            optional("high", FLOAT),
+            optional("p", FLOAT),
+            required("p_primary", FLOAT),
+            required("level", FLOAT),
+            optional("agrees", BOOL),
+            required("estimate_status", STRING),
+            optional("reason", STRING),
+            required("method", STRING),
+        ]
+    ),
+    ("study", "model", "readout", "metric", "denominator", "arm", "variant", "reference_arm"),
+    (
+        one_of("readout", enums.Readout),
+        one_of("metric", enums.Metric),
+        one_of("denominator", enums.Denominator),
+        one_of("arm", enums.ArmName),
+        one_of("reference_arm", enums.ArmName),
+        one_of("estimate_status", enums.EstimateStatus),
+        within("odds_ratio", 0),
+        within("p", 0, 1),
+        within("p_primary", 0, 1),
+        within("level", 0, 1),
+        holds(
+            "a reason exactly where the status is not ok",
+            lambda row: (row["reason"] is not None) == (row["estimate_status"] != "ok"),
+            ("reason", "estimate_status"),
+        ),
+        holds(
+            "agreement exactly where there is a p",
+            lambda row: (row["agrees"] is not None) == (row["p"] is not None),
+            ("agrees", "p"),
+        ),
+    ),
+)
+"""The tested contrasts once more, by a marginal model: `p_primary` is the raw p of the estimates table, and
+the two agree where both are at most `level` or both above it. `variant` is "" where there is none."""
+
 ALL_TABLES: dict[str, Table] = {
     table.name: table
     for table in (
@@ -538,6 +591,7 @@ ALL_TABLES: dict[str, Table] = {
         EMBEDDINGS,
         ESTIMATES,
         FLOW,
+        SENSITIVITY,
         VALIDITY,
     )
 }
