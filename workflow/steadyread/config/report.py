@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ..contracts.enums import Readout
 from .base import Section
+from .published import PublishedConfig
 
 
 class ReportConfig(Section):
@@ -27,3 +28,6 @@ class ReportConfig(Section):
 
     contact_sheet_cases: Annotated[int, Field(ge=1, le=200)] = 12
     """Cases on the contact sheet, balanced over labels."""
+
+    published: PublishedConfig = PublishedConfig()
+    """What of this study is what was published. Only then are published numbers compared with ours."""
