@@ -531,7 +531,7 @@ SENSITIVITY = Table(
             required("metric", STRING),
             required("denominator", STRING),
             required("arm", STRING),
-            required("variant", STRING),
+            optional("variant", STRING),
             required("reference_arm", STRING),
             required("n", INT),
             required("clusters", INT),
@@ -572,7 +572,7 @@ SENSITIVITY = Table(
     ),
 )
 """The tested contrasts once more, by a marginal model: `p_primary` is the raw p of the estimates table, and
-the two agree where both are at most `level` or both above it. `variant` is "" where there is none."""
+the two agree where both are at most `level` or both above it."""
 
 ALL_TABLES: dict[str, Table] = {
     table.name: table

@@ -72,7 +72,7 @@ def odds_ratio(first: Side, second: Side, starts: Ints, confidence: float, neede
     needed
         Patients whose paired outcomes must differ for an interval.
     """
-    both = first.counted.any(axis=1) & second.counted.any(axis=1)
+    both: Bools = np.asarray(first.counted.any(axis=1) & second.counted.any(axis=1))
     n, clusters = int(both.sum()), int(np.logical_or.reduceat(both, starts).sum())
 
     def nothing(reason: str) -> OddsRatio:
