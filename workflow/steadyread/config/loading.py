@@ -25,6 +25,7 @@ from .models_lock import apply_lock
 from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
 from .phantom import PHANTOM_LABELS
 from .prompt import load_prompt
+from .published import PUBLISHED_FILE, published_problems, read_published
 from .question import QuestionConfig
 from .slicing import SlicingConfig
 from .study import StudyConfig
@@ -210,6 +211,10 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
     problems = comparison_problems(named, known, study.arms.enabled, unsure=study.question.unsure)
     if problems:
         raise StudyError("\n".join(f"{source}: statistics.comparisons: {problem}" for problem in problems))
+    published = read_published(root / PUBLISHED_FILE) if (root / PUBLISHED_FILE).is_file() else []
+    problems = published_problems(study.report.published, published, study.models, synthetic=study.cohort.is_synthetic)
+    if problems:
+        raise StudyError("\n".join(f"{source}: report.published.{problem}" for problem in problems))
     if study.inference.groups > study.shards:
         raise StudyError(
             f"{source}: inference.groups is {study.inference.groups}, more than shards ({study.shards}): "
