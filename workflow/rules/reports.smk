@@ -91,6 +91,28 @@ rule exclusions_table:
         "../scripts/stage.py"
 
 
+rule sensitivity_table:
+    input:
+        sensitivity="results/{study}/estimates/sensitivity.parquet",
+    output:
+        csv=report(
+            "reports/{study}/tables/sensitivity.csv",
+            caption="../report/sensitivity.rst",
+            category="Tables",
+            labels={"table": "sensitivity of the tests"},
+        ),
+        markdown="reports/{study}/tables/sensitivity.md",
+    log:
+        "results/{study}/logs/sensitivity_table.log",
+    params:
+        code=plan.code("sensitivity_table"),
+        settings=plan.params("sensitivity_table"),
+    message:
+        "Writing the tested contrasts beside their second test"
+    script:
+        "../scripts/stage.py"
+
+
 rule contact_sheet:
     input:
         cases="results/{study}/cohort/cases.parquet",

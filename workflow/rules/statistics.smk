@@ -18,6 +18,27 @@ rule estimate:
         "../scripts/stage.py"
 
 
+rule check_sensitivity:
+    input:
+        cases="results/{study}/cohort/cases.parquet",
+        trials=plan.over_shards("results/{study}/trials/r1/{shard}/trials.parquet"),
+        outcomes=plan.over_models(
+            "results/{study}/outcomes/{model}/{group}/outcomes.parquet"
+        ),
+        estimates="results/{study}/estimates/estimates.parquet",
+    output:
+        sensitivity="results/{study}/estimates/sensitivity.parquet",
+    log:
+        "results/{study}/logs/check_sensitivity.log",
+    params:
+        code=plan.code("check_sensitivity"),
+        settings=plan.params("check_sensitivity"),
+    message:
+        "Testing the tested contrasts once more, by a marginal model"
+    script:
+        "../scripts/stage.py"
+
+
 rule account_cases:
     input:
         cases="results/{study}/cohort/cases.parquet",

@@ -121,6 +121,13 @@ _STAGES = (
         (),
         (*TABLES, "scipy"),
     ),
+    Stage(
+        "check_sensitivity",
+        "steadyread.statistics.sensitivity",
+        ("cohort.labels", "models", "statistics.confidence", "statistics.min_patients_with_event"),
+        (),
+        (*TABLES, "scipy", "statsmodels"),
+    ),
     Stage("account_cases", "steadyread.statistics.account", ("arms", "models")),
     Stage(
         "main_table",
@@ -144,6 +151,7 @@ _STAGES = (
     ),
     Stage("flow_diagram", "steadyread.reporting.flow_diagram", ("report.readout", "report.dpi"), (), FIGURES),
     Stage("exclusions_table", "steadyread.reporting.exclusions_table"),
+    Stage("sensitivity_table", "steadyread.reporting.sensitivity", ("cohort.synthetic", "models_table")),
     Stage("contact_sheet", "steadyread.reporting.contact_sheet", ("report.contact_sheet_cases", "seed"), (), FIGURES),
     Stage(
         "summary",

@@ -32,10 +32,13 @@ class Side:
     ----------
     event, counted
         Shape (units, variants): whether the event happened, and whether the answer counts.
+    name
+        What a reason calls it.
     """
 
     event: Bools
     counted: Bools
+    name: str = "one of the arms"
 
 
 @dataclass(frozen=True)
@@ -87,11 +90,11 @@ def odds_ratio(first: Side, second: Side, starts: Ints, confidence: float, neede
     if moved == 0:
         return nothing("no case differs between the two arms")
     outcome, exposed, patient = _rows(first, second, both, starts)
-    for side, name in ((1.0, "the first arm"), (0.0, "the second arm")):
-        share = float(outcome[exposed == side].mean())
+    for treated, side in ((1.0, first), (0.0, second)):
+        share = float(outcome[exposed == treated].mean())
         if share in (0.0, 1.0):
-            told = "never happened" if share == 0 else "always happened"
-            return nothing(f"separation: the event {told} under {name}, so that the odds have no finite logarithm")
+            often = "never" if share == 0 else "always"
+            return nothing(f"separation: the event {often} happened under {side.name}: its odds have no logarithm")
     slope, error = _fit(outcome, exposed, patient)
     if not (math.isfinite(slope) and math.isfinite(error)) or error <= 0:
         return nothing("the model did not converge to finite numbers")
