@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadyread.arms.presentation import ImageMode, Presentation, SliceFacts
+from steadyread.arms.presentation import ImageMode, Levels, Presentation, SliceFacts
 from steadyread.arms.registry import ARMS, EVIDENCE_PRESERVING, PROTOCOL_EVIDENCE_PRESERVING
-from steadyread.contracts.enums import LESION_ARMS, ArmName, Mark, Reason
+from steadyread.contracts.enums import LESION_ARMS, SLICE_ORDER_ARMS, ArmName, Mark, Reason
 from steadyread.contracts.problems import CaseProblem
 
 TWO = ("GBM", "MET", "UNSURE")
+LEVELS = Levels(shuffles=5, fractions=(0.25, 0.5, 0.75, 1.0), positions=(0.0, 0.25, 0.5, 0.75, 1.0), margin=2)
+SEEDED = {ArmName.MATCHED_REMOVED, ArmName.SHUFFLE, ArmName.REMOVE_FRACTION}
+UNSURE_MOVES = {ArmName.LABEL_CYCLE, ArmName.ABSTAIN_FIRST}
 
 
 def facts_of(
@@ -22,8 +26,9 @@ def facts_of(
     total: int | None = None,
     options: tuple[str, ...] = TWO,
     seed: int = 1,
+    levels: Levels = LEVELS,
 ) -> SliceFacts:
-    """Facts of a case whose slices lie three apart in the volume."""
+    """Facts of a case whose slices lie three apart in the volume, with a box on every lesion slice."""
     count = len(flags) if flags is not None else (count or 1)
     return SliceFacts(
         sampled=tuple(range(5, 5 + 3 * count, 3)),
@@ -31,6 +36,8 @@ def facts_of(
         lesion_slices_in_volume=None if flags is None else (sum(flags) if total is None else total),
         options=options,
         seed_parts=(seed, "item"),
+        boxes=tuple(((1.0, 2.0, 3.0, 4.0),) if flag else () for flag in flags or [False] * count),
+        levels=levels,
     )
 
 
@@ -73,17 +80,47 @@ def test_the_register_holds_exactly_the_arms_that_exist() -> None:
     assert all(arm.name is name for name, arm in ARMS.items())
 
 
-def test_evidence_preserving_arms_are_the_protocol_s_list_restricted_to_arms_that_exist() -> None:
-    assert set(EVIDENCE_PRESERVING) == {ArmName.REVERSE, ArmName.LABEL_SWAP}
-    assert {arm.value for arm in EVIDENCE_PRESERVING} == {
-        name for name in PROTOCOL_EVIDENCE_PRESERVING if name in list(ArmName)
+def test_evidence_preserving_arms_are_the_protocol_s_closed_list() -> None:
+    assert {arm.value for arm in EVIDENCE_PRESERVING} == set(PROTOCOL_EVIDENCE_PRESERVING)
+    sensitive = {"repeat", "numbered", "roi_at", "roi_slices", "roi_crops"}
+    assert not sensitive & {arm.value for arm in EVIDENCE_PRESERVING}
+
+
+def test_arms_that_change_the_order_alone_are_evidence_preserving() -> None:
+    assert {arm.name for arm in ARMS.values() if arm.order_only} == set(SLICE_ORDER_ARMS)
+    assert set(SLICE_ORDER_ARMS) < set(EVIDENCE_PRESERVING)
+
+
+@given(cases())
+def test_arms_that_change_the_order_alone_show_every_slice_with_the_words_of_base(facts: SliceFacts) -> None:
+    [base] = show(ArmName.BASE, facts)
+    for name in SLICE_ORDER_ARMS:
+        for shown in shown_if_it_fits(name, facts):
+            assert sorted(shown.shown) == sorted(base.shown)
+            assert (shown.option_order, shown.image_mode, shown.numbered) == (base.option_order, base.image_mode, False)
+
+
+@given(cases())
+def test_a_variant_with_a_parameter_reads_back_as_the_level_of_the_configuration(facts: SliceFacts) -> None:
+    levels = {
+        ArmName.REMOVE_FRACTION: LEVELS.fractions,
+        ArmName.ROI_AT: LEVELS.positions,
+        ArmName.LESION_REMOVED_MARGIN: (LEVELS.margin,),
     }
+    assert {name for name, arm in ARMS.items() if arm.parameter} == set(levels)
+    for name, expected in levels.items():
+        number = ARMS[name].parameter
+        found = shown_if_it_fits(name, facts)
+        assert number is not None
+        assert not found or [number(p.variant) for p in found] == list(expected)
 
 
 def test_marks_are_those_of_the_protocol_s_table() -> None:
     of_the_paper = {name for name, arm in ARMS.items() if arm.mark is Mark.PAPER}
     assert of_the_paper == {ArmName.BASE, ArmName.REVERSE, ArmName.LABEL_SWAP, ArmName.LESION_REMOVED}
-    assert {arm.mark for arm in ARMS.values()} == {Mark.PAPER, Mark.OWN}
+    of_a_note = {name for name, arm in ARMS.items() if arm.mark is Mark.THIRD_PARTY}
+    assert {name.value for name in of_a_note} == {"shuffle", "roi_first", "roi_last", "roi_slices", "roi_crops"}
+    assert {arm.mark for arm in ARMS.values()} == {Mark.PAPER, Mark.THIRD_PARTY, Mark.OWN}
 
 
 def test_every_arm_but_base_is_compared_with_base() -> None:
@@ -110,15 +147,17 @@ def test_needs_lesions_says_which_arms_refuse_a_case_without_annotation(facts: S
 def test_shown_and_removed_slices_are_the_sampled_slices_each_once(facts: SliceFacts) -> None:
     for name in ArmName:
         for presentation in shown_if_it_fits(name, facts):
-            assert sorted(presentation.shown + presentation.removed) == list(facts.sampled)
+            # Of a slice with several lesions there may be several crops.
+            shown = presentation.shown if name is not ArmName.ROI_CROPS else tuple(set(presentation.shown))
+            assert sorted(shown + presentation.removed) == list(facts.sampled)
 
 
 @given(cases())
-def test_no_arm_drops_or_invents_an_option_and_unsure_stays_last(facts: SliceFacts) -> None:
+def test_no_arm_drops_or_invents_an_option_and_unsure_stays_last_unless_it_is_what_moves(facts: SliceFacts) -> None:
     for name in ArmName:
         for presentation in shown_if_it_fits(name, facts):
             assert sorted(presentation.option_order) == list(range(len(facts.options)))
-            if "UNSURE" in facts.options:
+            if "UNSURE" in facts.options and name not in UNSURE_MOVES:
                 assert facts.options[presentation.option_order[-1]] == "UNSURE"
 
 
@@ -138,11 +177,9 @@ def test_variants_of_an_arm_have_names_of_their_own(facts: SliceFacts) -> None:
 
 
 @given(cases(), st.integers(0, 1000))
-def test_only_matched_removal_depends_on_the_seed(facts: SliceFacts, seed: int) -> None:
-    other = SliceFacts(
-        facts.sampled, facts.lesion_flags, facts.lesion_slices_in_volume, facts.options, (seed, "another item")
-    )
-    for name in set(ArmName) - {ArmName.MATCHED_REMOVED}:
+def test_only_what_is_drawn_depends_on_the_seed(facts: SliceFacts, seed: int) -> None:
+    other = replace(facts, seed_parts=(seed, "another item"))
+    for name in set(ArmName) - SEEDED:
         assert shown_if_it_fits(name, facts) == shown_if_it_fits(name, other)
 
 
@@ -170,6 +207,31 @@ def test_repeat_shows_what_base_shows() -> None:
 def test_two_labels_are_swapped_and_unsure_stays() -> None:
     [swap] = show(ArmName.LABEL_SWAP, facts_of([True, False]))
     assert [TWO[place] for place in swap.option_order] == ["MET", "GBM", "UNSURE"]
+
+
+@given(cases())
+def test_over_base_and_the_cycle_every_option_stands_in_every_slot_once(facts: SliceFacts) -> None:
+    orders = [p.option_order for name in (ArmName.BASE, ArmName.LABEL_CYCLE) for p in show(name, facts)]
+    places = list(range(len(facts.options)))
+    assert [sorted(column) for column in zip(*orders, strict=True)] == [places] * len(places)
+
+
+def test_without_unsure_the_cycle_of_two_labels_is_their_swap() -> None:
+    facts = facts_of([False], options=("GBM", "MET"))
+    assert [p.option_order for p in show(ArmName.LABEL_CYCLE, facts)] == [(1, 0)]
+    assert show(ArmName.LABEL_CYCLE, facts) == show(ArmName.LABEL_SWAP, facts)
+
+
+def test_unsure_first_leaves_the_labels_in_their_order() -> None:
+    [first] = show(ArmName.ABSTAIN_FIRST, facts_of([False], options=("a", "b", "c", "UNSURE")))
+    assert first.option_order == (3, 0, 1, 2)
+
+
+def test_numbering_changes_nothing_but_the_numbers() -> None:
+    facts = facts_of([False, True])
+    [base], [numbered] = show(ArmName.BASE, facts), show(ArmName.NUMBERED, facts)
+    assert replace(numbered, numbered=False) == base
+    assert numbered.numbered
 
 
 def test_three_labels_take_every_slot_once_over_base_and_shifts() -> None:
@@ -204,7 +266,9 @@ def test_no_image_shows_nothing_and_blank_images_stand_for_every_slice() -> None
     facts = facts_of([False, True])
     [none] = show(ArmName.NO_IMAGE, facts)
     [blank] = show(ArmName.BLANK_IMAGE, facts)
+    [mention] = show(ArmName.MENTION_ONLY, facts)
     assert (none.shown, none.image_mode) == ((), ImageMode.NONE)
+    assert (mention.shown, mention.image_mode) == ((), ImageMode.MENTION)
     assert (blank.shown, blank.image_mode) == (facts.sampled, ImageMode.BLANK)
 
 
@@ -229,6 +293,9 @@ def test_a_lesion_that_subsampling_missed_is_said_as_such(name: ArmName) -> None
 def test_lesion_on_every_slice_leaves_nothing() -> None:
     facts = facts_of([True] * 3)
     assert reason(ArmName.LESION_REMOVED, facts) is Reason.NO_SLICE_LEFT
+    assert reason(ArmName.LESION_REMOVED_MARGIN, facts) is Reason.NO_SLICE_LEFT
+    assert reason(ArmName.REMOVE_FRACTION, facts) is Reason.NO_SLICE_LEFT
+    assert reason(ArmName.ROI_AT, facts) is Reason.NO_CHANGE
     assert reason(ArmName.MATCHED_REMOVED, facts) is Reason.TOO_FEW_NONLESION
 
 
@@ -244,11 +311,17 @@ def test_matched_removal_leaves_at_least_one_non_lesion_slice(lesion: int, other
 def test_one_slice_cannot_be_reversed_but_can_be_repeated() -> None:
     facts = facts_of([False])
     assert reason(ArmName.REVERSE, facts) is Reason.NO_CHANGE
+    assert reason(ArmName.SHUFFLE, facts) is Reason.NO_CHANGE
     assert len(show(ArmName.REPEAT, facts)) == 1
 
 
 def test_one_label_has_no_other_order() -> None:
     assert reason(ArmName.LABEL_SWAP, facts_of([False], options=("GBM", "UNSURE"))) is Reason.NO_CHANGE
+    assert reason(ArmName.LABEL_CYCLE, facts_of([False], options=("GBM",))) is Reason.NO_CHANGE
+
+
+def test_unsure_cannot_stand_first_where_it_is_not_offered() -> None:
+    assert reason(ArmName.ABSTAIN_FIRST, facts_of([False], options=("GBM", "MET"))) is Reason.NO_CHANGE
 
 
 @given(cases())
@@ -265,6 +338,8 @@ def test_facts_that_contradict_themselves_are_refused() -> None:
     for sampled, flags, total in [((), None, None), ((2, 1), None, None), ((1,), (True,), None), ((1,), (True,), 0)]:
         with pytest.raises(ValueError, match="slices"):
             SliceFacts(sampled, flags, total, TWO, (1, "item"))
+    with pytest.raises(ValueError, match="boxes of 1 slices for 2"):
+        SliceFacts((1, 2), None, None, TWO, (1, "item"), boxes=((),))
 
 
 def test_over_many_seeds_every_free_place_is_taken_about_equally_often() -> None:

@@ -16,7 +16,7 @@ from steadyread.identity.digests import digest_json
 pytestmark = pytest.mark.workflow
 
 NOW = time.time()
-STUDIES = ("default", "real_sample")
+STUDIES = ("default", "real_sample", "s1_full")
 PROFILES = ((), ("--profile", "slurm"))
 PER_SHARD = ("slice_volumes", "mark_lesions", "perturb_images", "compose_trials")
 ONCE = ("register_cohort", "check_cohort", "estimate", "account_cases", "main_table", "flips_figure", "flow_diagram")
@@ -69,7 +69,7 @@ def test_every_study_under_every_profile_plans_the_whole_way(tree, study, profil
     for rule in PER_SHARD:
         assert planned[rule] == planned["slice_volumes"], rule
     assert planned["infer"] == planned["score"] >= 2
-    assert ("make_phantom" in planned) == (study == "default")
+    assert ("make_phantom" in planned) == (study != "real_sample")
 
 
 def test_every_study_file_is_in_this_matrix(project):

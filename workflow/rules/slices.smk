@@ -40,6 +40,7 @@ rule mark_lesions:
 rule perturb_images:
     input:
         slices="results/{study}/slices/{shard}/slices.parquet",
+        lesion_slices="results/{study}/slices/{shard}/lesion_slices.parquet",
         images="results/{study}/images/{shard}/images.parquet",
     output:
         images="results/{study}/images/{shard}/derived.parquet",

@@ -57,10 +57,13 @@ PHANTOM_READERS = Comparison(
 
 COMMITMENT_ARMS = (
     ArmName.BASE,
+    ArmName.ABSTAIN_FIRST,
     ArmName.LESION_REMOVED,
+    ArmName.LESION_REMOVED_MARGIN,
     ArmName.MATCHED_REMOVED,
     ArmName.NO_IMAGE,
     ArmName.BLANK_IMAGE,
+    ArmName.MENTION_ONLY,
 )
 """Arms in which overcommitment is estimated."""
 

@@ -24,7 +24,7 @@ from .labels import label_collisions
 from .models_lock import apply_lock
 from .models_table import Family, FolderSource, HubSource, ModelEntry, ModelsTable
 from .phantom import PHANTOM_LABELS
-from .prompt import load_prompt
+from .prompt import load_prompt, wording_problems
 from .published import PUBLISHED_FILE, published_problems, read_published
 from .question import QuestionConfig
 from .slicing import SlicingConfig
@@ -203,6 +203,9 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
         found = sorted(item.stem for item in (root / PROMPTS).glob("*.yaml"))
         raise StudyError(f"{source}: question.prompt: no prompt {study.question.prompt!r}; known: {', '.join(found)}")
     prompt = load_prompt(root / prompt_path(study))
+    problems = wording_problems(prompt, study.arms.enabled)
+    if problems:
+        raise StudyError("\n".join(f"{source}: question.prompt: {problem}" for problem in problems))
     collisions = label_collisions(study.cohort.labels, prompt.synonyms, unsure=study.question.unsure)
     if collisions:
         raise StudyError("\n".join(f"{source}: cohort.labels: {problem}" for problem in collisions))

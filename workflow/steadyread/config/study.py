@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from ..contracts.enums import ArmName
 from .arms import ArmsConfig
 from .base import Section
 from .cohort import CohortConfig
@@ -60,7 +61,7 @@ class StudyConfig(Section):
     question: QuestionConfig = QuestionConfig()
     """What is asked."""
 
-    arms: ArmsConfig = ArmsConfig()
+    arms: Annotated[ArmsConfig, Field(validate_default=True)] = ArmsConfig()
     """What is varied."""
 
     models: Annotated[tuple[Annotated[str, Field(pattern=MODEL_ID)], ...], Field(min_length=1)] = DEFAULT_MODELS
@@ -82,6 +83,13 @@ class StudyConfig(Section):
         cohort = content.get("cohort") if isinstance(content, dict) else None
         own = isinstance(cohort, dict) and cohort.get("table") is not None
         return {**content, "models": list(OWN_DATA_MODELS)} if own and "models" not in content else content
+
+    @field_validator("arms")
+    @classmethod
+    def _unsure_first_where_it_is_offered(cls, value: ArmsConfig, info: ValidationInfo) -> ArmsConfig:
+        """What the configuration shows is what is asked (PROTOCOLS S1)."""
+        question = info.data.get("question")
+        return value if question is None or question.unsure else value.without(ArmName.ABSTAIN_FIRST)
 
     @field_validator("study")
     @classmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,25 @@ def crop_window(box: Sequence[float], size: int, margin: float = MARGIN) -> tupl
     side = min(size, max(round(side), round(LEAST * size), 1))
     left, top = (round((low + high - side) / 2) for low, high in ((x0, x1), (y0, y1)))
     return min(max(left, 0), size - side), min(max(top, 0), size - side), side
+
+
+def crop_parameters(box: Sequence[float]) -> Mapping[str, list[float] | float]:
+    """What identifies a crop of an image beside the image: one picture may be in two cases with other boxes."""
+    return {"box": [float(edge) for edge in box], "margin": MARGIN, "least": LEAST}
+
+
+def box_in_crop(box: Sequence[float], size: int, margin: float = MARGIN) -> list[float]:
+    """Where a box lies in its own crop: [x0, y0, x1, y1) in pixels of the crop, which is as large as the image.
+
+    Parameters
+    ----------
+    box, size
+        As for `crop_window`.
+    """
+    left, top, side = crop_window(box, size, margin)
+    scale = size / side
+    places = (edge - start for edge, start in zip(box, (left, top, left, top), strict=True))
+    return [min(max(place * scale, 0.0), float(size)) for place in places]
 
 
 def crop(pixels: NDArray[np.uint8], box: Sequence[float], margin: float = MARGIN) -> NDArray[np.uint8]:

@@ -6,13 +6,15 @@ slice); the derived image has the same shape.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..contracts.enums import ArmName, TransformName
+from ..identity.digests import canonical_json
+from .crops import crop, crop_parameters
 
 Pixels = NDArray[np.uint8]
 
@@ -46,16 +48,22 @@ class Transform:
     arms
         The arms that show its images.
     levels
-        Parameters by severity, from 1.
+        Parameters by severity, from 1, of a transform that is done to every sampled slice.
+    around_boxes
+        Whether it is done once for every lesion box of a sampled slice instead, without levels.
     """
 
     name: TransformName
     function: Callable[..., Pixels]
     arms: frozenset[ArmName]
     levels: Mapping[int, Mapping[str, int | float | str]] = field(default_factory=dict)
+    around_boxes: bool = False
 
 
-_TRANSFORMS = (Transform(TransformName.BLANK, blank, frozenset({ArmName.BLANK_IMAGE}), {1: {"value": MID_GREY}}),)
+_TRANSFORMS = (
+    Transform(TransformName.BLANK, blank, frozenset({ArmName.BLANK_IMAGE}), {1: {"value": MID_GREY}}),
+    Transform(TransformName.CROP, crop, frozenset({ArmName.ROI_CROPS}), around_boxes=True),
+)
 
 TRANSFORMS: dict[TransformName, Transform] = {transform.name: transform for transform in _TRANSFORMS}
 
@@ -63,3 +71,18 @@ TRANSFORMS: dict[TransformName, Transform] = {transform.name: transform for tran
 def transforms_for(arms: tuple[ArmName, ...]) -> list[Transform]:
     """The transforms that the enabled arms need, in the register's order."""
     return [transform for transform in TRANSFORMS.values() if transform.arms & set(arms)]
+
+
+def blank_parameters() -> str:
+    """The parameters of the one blank of an image, as the images table holds them."""
+    return parameters_text(TRANSFORMS[TransformName.BLANK].levels[1])
+
+
+def box_parameters(box: Sequence[float]) -> str:
+    """The parameters of the crop around a box, as the images table holds them."""
+    return parameters_text(crop_parameters(box))
+
+
+def parameters_text(parameters: Mapping[str, object]) -> str:
+    """Parameters as canonical JSON."""
+    return canonical_json(parameters).decode()

@@ -4,35 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..contracts.enums import ArmName, Denominator, EstimateStatus, Metric, OutcomeStatus, Readout, Reason
+from ..contracts.enums import ArmName, Denominator, EstimateStatus, Metric, OutcomeStatus, Readout, Reason, Unit
 
 ARMS: dict[ArmName, str] = {
     ArmName.BASE: "base",
-    ArmName.REPEAT: "repeat",
     ArmName.REVERSE: "slices reversed",
+    ArmName.SHUFFLE: "slices shuffled",
+    ArmName.ROI_FIRST: "lesion slices first",
+    ArmName.ROI_LAST: "lesion slices last",
     ArmName.LABEL_SWAP: "labels swapped",
+    ArmName.LABEL_CYCLE: "options cycled",
+    ArmName.ABSTAIN_FIRST: "UNSURE first",
     ArmName.LESION_REMOVED: "lesion slices removed",
+    ArmName.LESION_REMOVED_MARGIN: "lesion slices and margin removed",
+    ArmName.REMOVE_FRACTION: "part of the lesion slices removed",
+    ArmName.ROI_AT: "lesion slices moved",
+    ArmName.REPEAT: "repeat",
     ArmName.MATCHED_REMOVED: "as many other slices removed",
+    ArmName.ROI_SLICES: "lesion slices only",
+    ArmName.ROI_CROPS: "lesion crops only",
     ArmName.NO_IMAGE: "no image",
     ArmName.BLANK_IMAGE: "blank images",
+    ArmName.MENTION_ONLY: "no image, MRI mentioned",
+    ArmName.NUMBERED: "slices numbered",
 }
 """Display names of the arms, in the order of every table and figure."""
-
-METRICS: dict[Metric, str] = {
-    Metric.ACCURACY: "accuracy",
-    Metric.ACCURACY_DIFFERENCE: "accuracy",
-    Metric.FLIP_RATE: "flip rate",
-    Metric.FLIP_DIRECTION: "flip direction",
-    Metric.LABEL_SWAP_INCONSISTENCY: "label-swap inconsistency",
-    Metric.SLOT_FOLLOWING: "slot-following",
-    Metric.OVERCOMMITMENT: "overcommitment",
-    Metric.OVERCOMMITMENT_DIFFERENCE: "overcommitment",
-    Metric.STATUS_SHARE: "share of responses",
-    Metric.D_SAME: "noise floor d_same",
-    Metric.D_CROSS: "d_cross",
-    Metric.DELTA: "Δ above noise",
-    Metric.READOUT_AGREEMENT: "agreement of the readouts",
-}
 
 DENOMINATORS: dict[Denominator, str] = {
     Denominator.ALL: "all but errors",
@@ -41,6 +37,14 @@ DENOMINATORS: dict[Denominator, str] = {
     Denominator.BASE_CORRECT: "cases the base arm got right",
     Denominator.LABEL_KNOWN: "cases whose label is known",
     Denominator.PAIRS_OF_DRAWS: "pairs of draws",
+    Denominator.ALL_ARMS: "cases answered under every arm",
+    Denominator.ALL_ARMS_KNOWN: "cases answered under every arm, label known",
+    Denominator.SLOT_FOLLOWED: "pairs that kept the slot",
+    Denominator.STEADY: "cases decided alike under every arm",
+    Denominator.UNSTEADY: "cases decided otherwise under some arm",
+    Denominator.ANSWERED_KNOWN: "diagnoses given, label known",
+    Denominator.HELD_OUT_KNOWN: "cases held out, label known",
+    Denominator.CALIBRATION: "cases that tell the prior",
 }
 
 READOUTS: dict[Readout, str] = {
@@ -70,9 +74,6 @@ MARKS: dict[str, str] = {
     "T": "a third party's note",
     "O": "our own definition",
 }
-
-DIFFERENCES = frozenset({Metric.ACCURACY_DIFFERENCE, Metric.OVERCOMMITMENT_DIFFERENCE, Metric.DELTA})
-"""Metrics that are differences of shares: printed in percentage points, with a sign."""
 
 STAGES: dict[str, str] = {
     "register_cohort": "registering the case",
@@ -123,9 +124,9 @@ def stage_rank(stage: str) -> int:
 
 def contrast_name(metric: str, arm: str | None, reference_arm: str | None) -> str:
     """A metric with the arms it compares, in words."""
-    name = METRICS[Metric(metric)]
+    name = Metric(metric).label
     if arm is None:
         return name
-    if Metric(metric) in DIFFERENCES and reference_arm is not None:
+    if Metric(metric).unit is Unit.POINTS and reference_arm is not None:
         return f"{name}: {arm_name(arm)} − {arm_name(reference_arm)}"
     return f"{name}: {arm_name(arm)}"

@@ -48,13 +48,25 @@ CONTACT_SHEET_CAPTION = (
 
 ASKED: dict[ArmName, str] = {
     ArmName.BASE: "the slices in anatomical order; every other arm is compared with it",
-    ArmName.REPEAT: "the same request asked again: how much the engine varies by itself",
     ArmName.REVERSE: "the same slices in reverse order: the diagnosis should stay",
-    ArmName.LABEL_SWAP: "the answer options in another order: the diagnosis should stay",
+    ArmName.SHUFFLE: "the same slices in a random order: the diagnosis should stay",
+    ArmName.ROI_FIRST: "the lesion slices moved in front of the others: the diagnosis should stay",
+    ArmName.ROI_LAST: "the lesion slices moved behind the others: the diagnosis should stay",
+    ArmName.LABEL_SWAP: "the diagnoses offered in another order: the diagnosis should stay",
+    ArmName.LABEL_CYCLE: "every answer option, UNSURE too, moved on to another place: the diagnosis should stay",
+    ArmName.ABSTAIN_FIRST: "UNSURE offered first: shows whether it is avoided only because it stands last",
     ArmName.LESION_REMOVED: "the slices annotated as lesion taken out: the model should let go",
-    ArmName.MATCHED_REMOVED: "as many of the other slices taken out: the control for the arm above",
+    ArmName.LESION_REMOVED_MARGIN: "the lesion slices and their neighbours taken out: the model should let go",
+    ArmName.REMOVE_FRACTION: "a share of the lesion slices taken out: the less is left, the less sure it should be",
+    ArmName.ROI_AT: "the lesion slices put elsewhere in the stack: shows whether the place matters",
+    ArmName.REPEAT: "the same request asked again: how much the engine varies by itself",
+    ArmName.MATCHED_REMOVED: "as many slices without lesion taken out: the control for lesion slices removed",
+    ArmName.ROI_SLICES: "the lesion slices alone: the diagnosis should stay",
+    ArmName.ROI_CROPS: "only the surroundings of the lesion, enlarged: the diagnosis should stay",
     ArmName.NO_IMAGE: "no image at all: what the model says when it is blind",
     ArmName.BLANK_IMAGE: "grey images in place of the slices: blind, in the same form",
+    ArmName.MENTION_ONLY: "no image, but words that speak of an MRI: what the mere mention does",
+    ArmName.NUMBERED: "each slice with its number in the order shown: the diagnosis should stay",
 }
 """What each arm asks and what a steady reader would do."""
 

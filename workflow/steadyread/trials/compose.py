@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ..arms.presentation import ImageMode, Presentation, SliceFacts
+from ..arms.presentation import ImageMode, Levels, Presentation, SliceFacts
 from ..arms.registry import ARMS
 from ..config.arms import ArmsConfig
 from ..config.base import Section
-from ..config.prompt import Prompt, load_prompt
+from ..config.prompt import Prompt, load_prompt, wording_problems
 from ..config.question import QuestionConfig
 from ..config.words import UNSURE
 from ..contracts.enums import AnswerKind, ArmName, Reason, TransformName
@@ -20,6 +20,7 @@ from ..contracts.files import read_rows, read_table, write_table
 from ..contracts.problems import CaseProblem, StudyError
 from ..contracts.tables import CASES, EXCLUSIONS, IMAGES, ITEMS, LESION_SLICES, MANIFESTS, SLICES, TRIALS
 from ..identity.digests import digest_json
+from ..images.transforms import blank_parameters, box_parameters
 from ..stages.job import ExclusionLog, Files, shard_of
 from .draws import Draw, DrawPlan
 from .messages import compose_messages, symbols_for
@@ -85,7 +86,7 @@ def compose_trials(
         read_rows(inputs.all("lesion_slices"), LESION_SLICES),
         exclusions,
     )
-    columns = ("image_id", "parent_id", "transform")
+    columns = ("image_id", "parent_id", "transform", "parameters")
     composer = Composer(
         settings=settings,
         prompt=load_prompt(inputs.one("prompt")),
@@ -128,7 +129,7 @@ class Composer:
 
     settings: ComposeTrialsSettings
     prompt: Prompt
-    derived: Mapping[tuple[TransformName, str], str]
+    derived: Mapping[tuple[TransformName, str, str], str]
     log: ExclusionLog
 
     def __post_init__(self) -> None:
@@ -136,9 +137,14 @@ class Composer:
             raise StudyError(
                 f"the prompt file is {self.prompt.name!r}, but question.prompt is {self.settings.question.prompt!r}"
             )
+        arms = self.settings.arms
+        problems = wording_problems(self.prompt, arms.enabled)
+        if problems:
+            raise StudyError("\n".join(problems))
+        self._levels = Levels(arms.shuffles, arms.fractions, arms.positions, arms.margin)
         self._logged: set[tuple[str, ArmName]] = set()
         self._plan = DrawPlan(
-            repeat=ArmName.REPEAT in self.settings.arms.enabled,
+            repeat=ArmName.REPEAT in arms.enabled,
             share=self.settings.inference.repeat_share,
             draws=self.settings.inference.stochastic_draws,
             stochastic=sorted(self.settings.stochastic_models),
@@ -159,6 +165,8 @@ class Composer:
             lesion_slices_in_volume=view.lesion_slices_in_volume,
             options=tuple(item["options"]),
             seed_parts=(self.settings.seed, item["item_id"]),
+            boxes=view.boxes,
+            levels=self._levels,
         )
         [base] = self._requests(ArmName.BASE, facts, view)
         base_id = trial_id(item["item_id"], Draw(ArmName.BASE, 0), base)
@@ -169,8 +177,7 @@ class Composer:
                 continue
             try:
                 requests = self._requests(name, facts, view)
-                if name not in (ArmName.BASE, ArmName.REPEAT) and any(request.same_as(base) for request in requests):
-                    raise CaseProblem(Reason.NO_CHANGE, "the arm shows the case exactly as base does")
+                _check_changed(name, requests, base, view)
             except CaseProblem as problem:
                 # Several items of a case share its slices: one row says it.
                 if (view.case_id, name) not in self._logged:
@@ -199,16 +206,27 @@ class Composer:
         return [self._request(presentation, facts, view) for presentation in ARMS[name].function(facts)]
 
     def _request(self, presentation: Presentation, facts: SliceFacts, view: CaseView) -> Request:
+        mode = presentation.image_mode
         images = [view.image_of[index] for index in presentation.shown]
-        if presentation.image_mode is ImageMode.BLANK:
-            images = [self._derived(TransformName.BLANK, image_id) for image_id in images]
+        if mode is ImageMode.BLANK:
+            images = [self._derived(TransformName.BLANK, image_id, blank_parameters()) for image_id in images]
+        elif mode is ImageMode.CROPS:
+            cut = zip(images, presentation.boxes or (), strict=True)
+            images = [self._derived(TransformName.CROP, image_id, box_parameters(box)) for image_id, box in cut]
         options = [facts.options[place] for place in presentation.option_order]
-        blind = presentation.image_mode is ImageMode.NONE
-        return Request(presentation, images, options, compose_messages(self.prompt, images, options, blind))
+        messages = compose_messages(
+            self.prompt,
+            images,
+            options,
+            blind=mode in (ImageMode.NONE, ImageMode.MENTION),
+            numbered=presentation.numbered,
+            mention=mode is ImageMode.MENTION,
+        )
+        return Request(presentation, images, options, messages)
 
-    def _derived(self, transform: TransformName, image_id: str) -> str:
+    def _derived(self, transform: TransformName, image_id: str, parameters: str) -> str:
         try:
-            return self.derived[transform, image_id]
+            return self.derived[transform, image_id, parameters]
         except KeyError:
             raise StudyError(
                 f"image {image_id} has no {transform.value} image: the derived images belong to other slices or arms. "
@@ -245,6 +263,26 @@ class Composer:
                 "chain_step": None,
                 "strata": strata,
             }
+
+
+def _check_changed(name: ArmName, requests: list[Request], base: Request, view: CaseView) -> None:
+    """Leave the case out of an arm that would ask of it what base asks, or whose crops are the slices themselves.
+
+    Raises
+    ------
+    CaseProblem
+        NO_CHANGE.
+    """
+    if name is ArmName.BASE or ARMS[name].may_equal_base:
+        return
+    if any(request.same_as(base) for request in requests):
+        raise CaseProblem(Reason.NO_CHANGE, "the arm shows the case exactly as base does")
+    for request in requests:
+        slices = [view.image_of[index] for index in request.presentation.shown]
+        if request.presentation.image_mode is ImageMode.CROPS and request.images == slices:
+            raise CaseProblem(
+                Reason.NO_CHANGE, f"all {len(slices)} lesion boxes reach, with their margin, around the whole slice"
+            )
 
 
 def trial_id(item_id: str, draw: Draw, request: Request) -> str:

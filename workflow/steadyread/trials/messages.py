@@ -5,22 +5,15 @@ System, images, the stable stem, the varying options last. Nothing says in which
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from string import ascii_uppercase
 from typing import Any
 
-from ..config.prompt import Prompt
+from ..config.prompt import Prompt, wording_problems
+from ..contracts.enums import ArmName
 from ..contracts.problems import StudyError
 
 Message = dict[str, Any]
-
-IMAGE_WORDS = re.compile(
-    r"\b(images?|imaging|mri?s?|magnetic resonance|ct|scans?|slices?"
-    r"|pictures?|photos?|radiograph\w*|x-?rays?|t[12]\w*)\b",
-    re.IGNORECASE,
-)
-"""Words of the prompt that would tell a model without images that it misses some."""
 
 
 def symbols_for(count: int) -> list[str]:
@@ -37,7 +30,12 @@ def symbols_for(count: int) -> list[str]:
 
 
 def compose_messages(
-    prompt: Prompt, images: Sequence[str], options: Sequence[str], blind: bool = False, numbered: bool = False
+    prompt: Prompt,
+    images: Sequence[str],
+    options: Sequence[str],
+    blind: bool = False,
+    numbered: bool = False,
+    mention: bool = False,
 ) -> list[Message]:
     """The messages of one request, in the shape of TRIALS.messages.
 
@@ -50,26 +48,32 @@ def compose_messages(
     options
         Answer options in shown order.
     blind
-        Ask without images, in words that mention none.
+        Ask without images, in words that mention none, unless `mention`.
     numbered
         Number the slices by shown position, from 1: anatomical numbers would reveal a reversal.
+    mention
+        Of a blind request: mention the MRI that is not shown, all other words as they are.
 
     Raises
     ------
     StudyError
-        If images and `blind` contradict each other, the wording has an unknown placeholder, or a
-        blind request speaks of images.
+        If images, `blind` and `mention` contradict each other, the wording has an unknown placeholder,
+        a blind request speaks of images, or a mention mentions none.
     """
     if blind == bool(images):
         raise StudyError(f"a request with {len(images)} images cannot be {'blind' if blind else 'asked as if it had'}")
+    if mention and not blind:
+        raise StudyError(f"a request with {len(images)} images cannot be a mere mention: it must be blind")
     lines = [prompt.stem]
     for symbol, option in zip(symbols_for(len(options)), options, strict=True):
         lines.append(_fill(prompt, "option_line", symbol=symbol, option=option))
     lines.append(prompt.closing)
     if blind:
-        text = "\n".join([prompt.no_image_preamble, *lines])
-        _check_blind(prompt)
-        content = [_text(text)]
+        for problem in wording_problems(prompt, [ArmName.MENTION_ONLY if mention else ArmName.NO_IMAGE]):
+            raise StudyError(problem)
+        preamble = prompt.mention_preamble if mention else prompt.no_image_preamble
+        assert preamble is not None
+        content = [_text("\n".join([preamble, *lines]))]
     else:
         preamble = _fill(prompt, "images_preamble", count=len(images))
         shown = [
@@ -92,16 +96,6 @@ def _fill(prompt: Prompt, key: str, **values: object) -> str:
             f"it may use {sorted('{' + name + '}' for name in values)}"
         ) from error
     return filled
-
-
-def _check_blind(prompt: Prompt) -> None:
-    parts = (prompt.system or "", prompt.no_image_preamble, prompt.stem, prompt.option_line, prompt.closing)
-    found = sorted({match.group(0) for part in parts for match in IMAGE_WORDS.finditer(part)})
-    if found:
-        raise StudyError(
-            f"prompt {prompt.name}: a request without images would say {found}. Word system, no_image_preamble, stem, "
-            "option_line and closing so that they mention neither images nor MRI, or leave the arm no_image out."
-        )
 
 
 def _text(text: str) -> Message:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..arms.presentation import Box
 from ..contracts.enums import ArmName, TransformName
 from ..contracts.problems import StudyError
 
@@ -29,6 +30,8 @@ class CaseView:
         Lesion slices of the whole volume; None where not annotated.
     strata
         What the case is known by in the estimates.
+    boxes
+        Of each sampled slice the boxes of its lesion, stored pixels; empty where none is known.
     excluded_arms
         Arms that an earlier stage left the case out of.
     """
@@ -38,6 +41,7 @@ class CaseView:
     lesion_flags: tuple[bool, ...] | None
     lesion_slices_in_volume: int | None
     strata: Mapping[str, str]
+    boxes: tuple[tuple[Box, ...], ...] | None = None
     excluded_arms: frozenset[ArmName] = frozenset()
 
 
@@ -75,9 +79,9 @@ def case_views(
     sliced: dict[str, list[Row]] = defaultdict(list)
     for row in slices:
         sliced[row["case_id"]].append(row)
-    lesions: dict[str, dict[int, bool | None]] = defaultdict(dict)
+    lesions: dict[str, dict[int, Row]] = defaultdict(dict)
     for row in lesion_slices:
-        lesions[row["case_id"]][row["index"]] = row["is_lesion"]
+        lesions[row["case_id"]][row["index"]] = row
     views: dict[str, CaseView] = {}
     for case in cases:
         case_id = case["case_id"]
@@ -88,25 +92,57 @@ def case_views(
             raise StudyError(
                 f"case {case_id} has no sampled slice and no exclusion: a stage lost it. Rerun slice_volumes."
             )
-        flags, total = _lesion_facts(case_id, sampled, lesions[case_id])
+        marks = lesions[case_id]
+        flags, total = _lesion_facts(case_id, sampled, {index: row["is_lesion"] for index, row in marks.items()})
+        size = lesion_size_ml(sliced[case_id], marks)
         views[case_id] = CaseView(
             case_id=case_id,
             image_of=sampled,
             lesion_flags=flags,
             lesion_slices_in_volume=total,
-            strata=_strata(case, len(sampled), flags),
+            strata=_strata(case, len(sampled), flags, size),
+            boxes=tuple(_boxes(marks.get(index, {})) for index in sampled),
             excluded_arms=frozenset(exclusions.arms[case_id]),
         )
     return views
 
 
-def derived_images(rows: Iterable[Row]) -> dict[tuple[TransformName, str], str]:
-    """The derived image of each (transform, parent image)."""
+def derived_images(rows: Iterable[Row]) -> dict[tuple[TransformName, str, str], str]:
+    """The derived image of each (transform, parent image, parameters as canonical JSON)."""
     return {
-        (TransformName(row["transform"]), row["parent_id"]): row["image_id"]
+        (TransformName(row["transform"]), row["parent_id"], row["parameters"]): row["image_id"]
         for row in rows
         if row["parent_id"] is not None
     }
+
+
+def lesion_size_ml(slices: Iterable[Row], marks: Mapping[int, Row]) -> float | None:
+    """The volume of the annotated lesion over all slices of a volume, sampled or not, in millilitres.
+
+    Area of each lesion slice (mm²) times the distance between slices (mm). None where the case is not
+    annotated, or area or spacing of a lesion slice is not known (slice tables, ready-made pictures).
+
+    Parameters
+    ----------
+    slices
+        Rows of the case in the slices table.
+    marks
+        Its rows of the lesion slices table, by slice index.
+    """
+    if not any(row["is_lesion"] is not None for row in marks.values()):
+        return None
+    spacing = {row["index"]: row["spacing_mm"] for row in slices}
+    volume = 0.0
+    for index, row in sorted(marks.items()):
+        if row["is_lesion"]:
+            if row["lesion_area_mm2"] is None or spacing.get(index) is None:
+                return None
+            volume += row["lesion_area_mm2"] * spacing[index][2]
+    return volume / 1000
+
+
+def _boxes(mark: Row) -> tuple[Box, ...]:
+    return tuple((x0, y0, x1, y1) for x0, y0, x1, y1 in mark.get("lesion_boxes") or ())
 
 
 def _index(row: Row) -> int:
@@ -129,13 +165,14 @@ def _lesion_facts(
     return tuple(known[index] for index in sampled), sum(known.values())
 
 
-def _strata(case: Row, count: int, flags: tuple[bool, ...] | None) -> dict[str, str]:
+def _strata(case: Row, count: int, flags: tuple[bool, ...] | None, lesion_size: float | None) -> dict[str, str]:
     facts = {
         "sequence": case["sequence"],
         "label": case["label"],
         "site": case["site"],
         "n_slices": count,
         "n_lesion_slices": None if flags is None else sum(flags),
+        "lesion_size": None if lesion_size is None else round(lesion_size, 3),
     }
     clash = sorted(({*facts, "runs_matched"}) & set(case["covariates"]))
     if clash:
