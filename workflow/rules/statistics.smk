@@ -58,3 +58,40 @@ rule account_cases:
         "Accounting for every case: analysed, excluded with a reason, or ERROR"
     script:
         "../scripts/stage.py"
+
+
+rule plan_analysis:
+    output:
+        plan="results/{study}/analysis_plan.json",
+    log:
+        "results/{study}/logs/plan_analysis.log",
+    params:
+        code=plan.code("plan_analysis"),
+        settings=ledger.params,
+    message:
+        "Saying which analysis was planned before inference, and what changed since"
+    script:
+        "../scripts/stage.py"
+
+
+rule published_table:
+    input:
+        estimates="results/{study}/estimates/estimates.parquet",
+        published="config/published.tsv",
+    output:
+        csv=report(
+            "reports/{study}/tables/published.csv",
+            caption="../report/published.rst",
+            category="Tables",
+            labels={"table": "published beside ours"},
+        ),
+        markdown="reports/{study}/tables/published.md",
+    log:
+        "results/{study}/logs/published_table.log",
+    params:
+        code=plan.code("published_table"),
+        settings=plan.params("published_table"),
+    message:
+        "Putting published numbers beside ours"
+    script:
+        "../scripts/stage.py"

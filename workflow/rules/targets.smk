@@ -3,6 +3,8 @@ rule all:
     input:
         rules.summary.output.page.format(study=plan.study.name),
         rules.main_table.output.latex.format(study=plan.study.name),
+        rules.published_table.output.csv.format(study=plan.study.name),
+        rules.plan_analysis.output.plan.format(study=plan.study.name),
 
 
 rule cohort:
@@ -24,10 +26,11 @@ rule outcomes:
 
 
 rule tables:
-    """The main table, and every case that was left out with its reason."""
+    """The main table, every case that was left out with its reason, and published numbers beside ours."""
     input:
         f"{plan.reports}/tables/main.csv",
         f"{plan.reports}/tables/exclusions.csv",
+        f"{plan.reports}/tables/published.csv",
 
 
 rule notebook:

@@ -138,7 +138,8 @@ class PublishedConfig(Section):
     """The published data set that this study's cohort is, as config/published.tsv names it. Null: another one, and
     published numbers stand beside ours for orientation only."""
 
-    models: dict[Annotated[str, Field(pattern=MODEL_ID)], str] = {}
+    # Pydantic copies a default, and the generated files need it as a value.
+    models: dict[Annotated[str, Field(pattern=MODEL_ID)], str] = {}  # noqa: RUF012
     """Which of this study's models are published ones: our id to the name in config/published.tsv."""
 
 
@@ -162,7 +163,9 @@ def read_published(path: Path) -> list[Published]:
         missing = [column for column in COLUMNS if column not in header]
         unknown = [column for column in header if column not in COLUMNS]
         raise StudyError(f"{name}: line 1: columns missing: {missing}; unknown or doubled: {unknown}")
-    found, problems, seen = [], [], {}
+    found: list[Published] = []
+    problems: list[str] = []
+    seen: dict[str, int] = {}
     for number, cells in enumerate(lines[1:], start=2):
         if len(cells) != len(header):
             problems.append(f"{name}: line {number}: {len(cells)} cells, expected {len(header)}")

@@ -129,6 +129,8 @@ _STAGES = (
         (*TABLES, "scipy", "statsmodels"),
     ),
     Stage("account_cases", "steadyread.statistics.account", ("arms", "models")),
+    # Its settings come from the ledger of plans (statistics/plan_ledger.py).
+    Stage("plan_analysis", "steadyread.statistics.analysis_plan", (), (), ()),
     Stage(
         "main_table",
         "steadyread.reporting.main_table",
@@ -151,6 +153,18 @@ _STAGES = (
     ),
     Stage("flow_diagram", "steadyread.reporting.flow_diagram", ("report.readout", "report.dpi"), (), FIGURES),
     Stage("exclusions_table", "steadyread.reporting.exclusions_table"),
+    Stage(
+        "published_table",
+        "steadyread.reporting.published",
+        (
+            "report.title",
+            "report.note",
+            "report.published",
+            "cohort.synthetic",
+            "statistics.confidence",
+            "models_table",
+        ),
+    ),
     Stage("sensitivity_table", "steadyread.reporting.sensitivity", ("cohort.synthetic", "models_table")),
     Stage("contact_sheet", "steadyread.reporting.contact_sheet", ("report.contact_sheet_cases", "seed"), (), FIGURES),
     Stage(

@@ -1,0 +1,111 @@
+"""Stage `plan_analysis`: which analysis was planned before any answer was seen, and what changed since.
+
+The plans of a study stand in a ledger that `plan_ledger` writes beside the jobs, before the first of
+them runs. The stage is handed what the ledger says as settings, so that its receipt holds all of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from ..config.base import Section
+from ..contracts.problems import StudyError
+from ..identity.digests import canonical_json
+from ..stages.job import Files
+
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
+class KnownAnswers(StrEnum):
+    """Which answers there were when a plan was written."""
+
+    NONE = "none"
+    """No answer of this study, and none of its models in the store."""
+    IN_STORE = "in_store"
+    """No answer of this study, but the store held answers of its models, to whatever study."""
+    IN_STUDY = "in_study"
+    """Answers of this study."""
+
+
+class PlanMark(Section):
+    """A plan by its digests."""
+
+    digest: Digest
+    """Digest of the settings."""
+    code: Digest
+    """Digest of the code that estimates, without comments and docstrings."""
+
+
+class Plan(PlanMark):
+    """A plan as it was written."""
+
+    answers: KnownAnswers
+    """Which answers there were then."""
+    settings: dict[str, Any]
+    """What estimates depend on: seed, labels, options, arms, models, statistics, metrics, the primary readout."""
+
+    @property
+    def identity(self) -> tuple[str, str]:
+        """Both digests."""
+        return self.digest, self.code
+
+
+class PlanAnalysisSettings(Section):
+    """What the ledger says; all of it is null or empty where there is no ledger."""
+
+    in_force: Plan | None = None
+    """The plan that the estimates follow: the last one."""
+    before_inference: Plan | None = None
+    """The last plan that was written before this study had an answer; null: there is none."""
+    tried: tuple[PlanMark, ...] = ()
+    """Other plans that were followed once there were answers, in their order."""
+
+
+def plan_analysis(inputs: Files, outputs: Files, settings: PlanAnalysisSettings, wildcards: Mapping[str, str]) -> None:
+    """Write which plan the estimates follow, and how it differs from the one written before inference.
+
+    output: `plan` (JSON): `in_force`, `before_inference`, `changed` (a list of setting, before, now),
+    `code_changed`, `tried`. No time stands in it: those are in the ledger.
+
+    Raises
+    ------
+    StudyError
+        If it is told of no plan.
+    """
+    if settings.in_force is None:
+        raise StudyError(
+            "there is no analysis plan: the workflow hands over the one that it wrote or is about to write"
+        )
+    before = settings.before_inference
+    account = {
+        **settings.model_dump(mode="json"),
+        "changed": [] if before is None else changes(before.settings, settings.in_force.settings),
+        "code_changed": before is not None and before.code != settings.in_force.code,
+    }
+    outputs.one("plan").write_text(json.dumps(account, indent=1, sort_keys=True, ensure_ascii=False) + "\n", "utf-8")
+
+
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The settings that differ, by dotted key: {setting, before, now}; null where a setting is absent."""
+    old, new = flat(before), flat(now)
+    return [
+        {"setting": key, "before": old.get(key), "now": new.get(key)}
+        for key in sorted(set(old) | set(new))
+        if canonical_json(old.get(key)) != canonical_json(new.get(key))
+    ]
+
+
+def flat(settings: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested mappings as dotted keys; lists stay whole, so do empty mappings."""
+    found: dict[str, Any] = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            found.update(flat(value, f"{prefix}{key}."))
+        else:
+            found[f"{prefix}{key}"] = value
+    return found
