@@ -9,9 +9,12 @@ import jsonschema
 import pytest
 import yaml
 
+from steadyread.config.arms import ArmsConfig
 from steadyread.config.generate import drift
 from steadyread.config.loading import load_study
+from steadyread.config.question import QuestionConfig
 from steadyread.config.study import StudyConfig
+from steadyread.contracts.enums import ArmName
 from steadyread.contracts.problems import StudyError
 
 TABLE = "case_id\tpatient_id\tvolume\n"
@@ -98,6 +101,14 @@ def test_the_command_line_wins_key_by_key(root):
         ("arms: {enabled: [base, revers]}", ["arms.enabled.1", "'revers'", "Did you mean reverse?"]),
         ("arms: {enabled: [reverse]}", ["arms", "`base`"]),
         ("arms: {enabled: [base, matched_removed]}", ["control for lesion_removed"]),
+        ("arms: {shuffles: 6}", ["arms.shuffles", "less than or equal to 5"]),
+        ("arms: {shuffles: 0}", ["arms.shuffles", "greater than or equal to 1"]),
+        ("arms: {fractions: [0, 0.5]}", ["arms.fractions.0", "greater than 0"]),
+        ("arms: {fractions: [0.5, 0.25]}", ["arms.fractions", "ascending and distinct", "[0.5, 0.25]"]),
+        ("arms: {fractions: []}", ["arms.fractions", "at least 1"]),
+        ("arms: {positions: [0.5, 1.25]}", ["arms.positions.1", "less than or equal to 1"]),
+        ("arms: {positions: [0.5, 0.5]}", ["arms.positions", "ascending and distinct"]),
+        ("arms: {margin: 0}", ["arms.margin", "greater than or equal to 1"]),
         ("shards: many", ["shards", "integer", "'many'"]),
         ("cohort: {table: cohort.tsv, labels: [glioblastoma, GBM]}", ["cohort.labels", "glioblastoma"]),
         ("cohort: {table: cohort.tsv, labels: [GBM, uncertain]}", ["cohort.labels", "uncertain"]),
@@ -174,6 +185,47 @@ def test_a_lock_for_another_repository_is_refused(root):
     lock = {"models": {"medgemma-4b-it": {"repository": "x/y", "revision": "0123456789" * 4, "weights": {}}}}
     (root / "config" / "models.lock.yaml").write_text(yaml.safe_dump(lock))
     assert "Fetch it again" in said(root, "models: [medgemma-4b-it]")
+
+
+def test_what_the_configuration_shows_is_what_is_asked(project):
+    """Without UNSURE there is no first place for it."""
+    assert "abstain_first" in StudyConfig().arms.enabled
+    for given in ({}, {"arms": {"enabled": ["base", "abstain_first", "reverse"]}}, {"arms": ArmsConfig()}):
+        study = StudyConfig.model_validate({"question": {"unsure": False}, **given})
+        assert "abstain_first" not in study.arms.enabled
+        assert "base" in study.arms.enabled
+    assert StudyConfig(question=QuestionConfig(unsure=False)).arms.enabled == tuple(
+        arm for arm in ArmName if arm is not ArmName.ABSTAIN_FIRST
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("mention_preamble: ", "# mention_preamble: ", ["mention_only", "mention_preamble is None"]),
+        ("Which diagnosis", "Which diagnosis of the right side", ["['right']", "reverse, shuffle"]),
+        ("Answer with", "Name what the scan shows with", ["['scan']", "no_image"]),
+    ],
+)
+def test_a_wording_that_an_arm_must_not_use_stops_before_any_work(root, project, old, new, said):
+    prompts = root / "config" / "prompts"
+    prompts.unlink()
+    prompts.mkdir()
+    text = (project / "config" / "prompts" / "diagnose_brain_mri.yaml").read_text()
+    (prompts / "diagnose_brain_mri.yaml").write_text(text.replace(old, new))
+    with pytest.raises(StudyError) as error:
+        load_study({}, root=root)
+    for words in (*said, "question.prompt"):
+        assert words in str(error.value)
+
+
+def test_the_full_grid_is_the_protocol_s(project):
+    study, _ = load_study({"study": "s1_full"}, root=project)
+    assert study.arms.enabled == tuple(ArmName)
+    assert study.arms.shuffles == 5
+    assert study.arms.fractions == (0.25, 0.5, 0.75, 1)
+    assert study.arms.positions == (0, 0.25, 0.5, 0.75, 1)
+    assert study.cohort.table is None
 
 
 def test_own_data_are_not_read_by_the_phantom_readers_unasked(project):

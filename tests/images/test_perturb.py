@@ -14,15 +14,16 @@ from steadyread.config.arms import ArmsConfig
 from steadyread.contracts.enums import ArmName, TransformName
 from steadyread.contracts.files import read_rows, write_table
 from steadyread.contracts.problems import StudyError
-from steadyread.contracts.tables import IMAGES, SLICES
+from steadyread.contracts.tables import IMAGES, LESION_SLICES, SLICES
 from steadyread.identity.pixels import image_digest
 from steadyread.images.perturb import PerturbImagesSettings, perturb_images
 from steadyread.images.severity import measure
-from steadyread.images.transforms import TRANSFORMS, blank, transforms_for
+from steadyread.images.transforms import TRANSFORMS, blank, blank_parameters, box_parameters, transforms_for
 from steadyread.slicing.encode import image_row
 from steadyread.stages.job import Files
 
 WITH_BLANK = ArmsConfig(enabled=(ArmName.BASE, ArmName.BLANK_IMAGE))
+WITH_CROPS = ArmsConfig(enabled=(ArmName.BASE, ArmName.ROI_CROPS))
 WITHOUT = ArmsConfig(enabled=(ArmName.BASE, ArmName.REVERSE, ArmName.NO_IMAGE))
 
 
@@ -30,12 +31,23 @@ def noise(seed: int, shape: tuple[int, ...] = (24, 24)) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 256, shape, dtype=np.uint8)
 
 
-def run(folder: Path, stored: list[np.ndarray], sampled: list[np.ndarray], arms: ArmsConfig) -> list[dict]:
-    """Store images, let slices point to some of them, perturb."""
+def run(
+    folder: Path,
+    stored: list[np.ndarray],
+    sampled: list[np.ndarray],
+    arms: ArmsConfig,
+    boxes: dict[tuple[str, int], list[tuple[float, ...]] | None] | None = None,
+    cases: tuple[str, ...] = ("c1",),
+) -> list[dict]:
+    """Store images, let slices of every case point to some of them, perturb.
+
+    `boxes` are those of the lesion slices, by case and index.
+    """
+    boxes = boxes or {}
     images = [image_row(pixels) for pixels in stored]
     slices = [
         {
-            "case_id": "c1",
+            "case_id": case_id,
             "index": index,
             "image_id": None if pixels is None else image_digest(pixels, "L"),
             "position_mm": float(index),
@@ -47,12 +59,25 @@ def run(folder: Path, stored: list[np.ndarray], sampled: list[np.ndarray], arms:
             "lossy": False,
             "source_index": index,
         }
+        for case_id in cases
         for index, pixels in enumerate([*sampled, None])
     ]
+    marks = [
+        {
+            "case_id": row["case_id"],
+            "index": row["index"],
+            "is_lesion": (row["case_id"], row["index"]) in boxes,
+            "lesion_area_mm2": None,
+            "lesion_boxes": [list(box) for box in boxes.get((row["case_id"], row["index"])) or ()] or None,
+            "foreground_box": None,
+        }
+        for row in slices
+    ]
+    write_table(folder / "lesion_slices.parquet", LESION_SLICES, marks)
     write_table(folder / "images.parquet", IMAGES, images)
     write_table(folder / "slices.parquet", SLICES, slices)
     perturb_images(
-        inputs=Files({"slices": folder / "slices.parquet", "images": folder / "images.parquet"}),
+        inputs=Files({name: folder / f"{name}.parquet" for name in ("slices", "lesion_slices", "images")}),
         outputs=Files({"images": folder / "derived.parquet"}),
         settings=PerturbImagesSettings(arms=arms),
         wildcards={"shard": "0"},
@@ -110,9 +135,63 @@ def test_a_perturbation_that_changes_no_pixel_fails(tmp_path: Path) -> None:
 
 def test_the_register_holds_exactly_the_transforms_that_exist() -> None:
     assert list(TRANSFORMS) == list(TransformName)
-    assert all(transform.levels and transform.arms for transform in TRANSFORMS.values())
+    assert all(transform.arms for transform in TRANSFORMS.values())
+    assert all(bool(transform.levels) != transform.around_boxes for transform in TRANSFORMS.values())
     assert [transform.name for transform in transforms_for(tuple(ArmName))] == list(TransformName)
     assert transforms_for((ArmName.BASE,)) == []
+
+
+def pixels_of(row: dict) -> np.ndarray:
+    with Image.open(io.BytesIO(row["png"])) as image:
+        return np.asarray(image)
+
+
+def test_every_box_of_every_sampled_lesion_slice_has_its_crop_and_no_other_slice_has(tmp_path: Path) -> None:
+    with_two, with_one, without = noise(11), noise(12), noise(13)
+    boxes = {("c1", 0): [(2.0, 2.0, 6.0, 6.0), (10.0, 10.0, 14.5, 16.0)], ("c1", 1): [(3.0, 3.0, 5.0, 5.0)]}
+    rows = run(tmp_path, [with_two, with_one, without], [with_two, with_one, without], WITH_CROPS, boxes)
+    assert {row["transform"] for row in rows} == {"crop"}
+    found = sorted((row["parent_id"], tuple(json.loads(row["parameters"])["box"])) for row in rows)
+    parents = {0: image_digest(with_two, "L"), 1: image_digest(with_one, "L")}
+    assert found == sorted((parents[index], box) for (_, index), of_slice in boxes.items() for box in of_slice)
+    for row in rows:
+        assert row["parameters"] == box_parameters(json.loads(row["parameters"])["box"]), "what composing looks up"
+        assert row["image_id"] == image_digest(pixels_of(row), "L")
+
+
+def test_a_crop_has_no_severity_since_its_pixels_are_other_places(tmp_path: Path) -> None:
+    parent = noise(14)
+    [row] = run(tmp_path, [parent], [parent], WITH_CROPS, {("c1", 0): [(2.0, 2.0, 6.0, 6.0)]})
+    assert (row["ssim"], row["psnr"], row["max_abs_delta"], row["severity"]) == (None, None, None, 1)
+    assert (row["width"], row["height"]) == (24, 24)
+
+
+def test_one_picture_in_two_cases_has_the_crops_of_both(tmp_path: Path) -> None:
+    parent = noise(15)
+    boxes = {("c1", 0): [(2.0, 2.0, 6.0, 6.0)], ("c2", 0): [(12.0, 12.0, 18.0, 18.0)]}
+    rows = run(tmp_path, [parent], [parent], WITH_CROPS, boxes, ("c1", "c2"))
+    assert len({row["image_id"] for row in rows}) == 2
+    assert {row["parent_id"] for row in rows} == {image_digest(parent, "L")}
+    same = {("c1", 0): boxes["c1", 0], ("c2", 0): boxes["c1", 0]}
+    assert len(run(tmp_path, [parent], [parent], WITH_CROPS, same, ("c1", "c2"))) == 1
+
+
+def test_a_lesion_slice_without_box_has_no_crop_and_stops_nothing(tmp_path: Path) -> None:
+    parent = noise(16)
+    assert run(tmp_path, [parent], [parent], WITH_CROPS, {("c1", 0): None}) == []
+
+
+def test_a_box_whose_margin_reaches_around_the_slice_is_the_slice_itself(tmp_path: Path) -> None:
+    """It must not stop the study: composing leaves out the case that has no other crop."""
+    parent = noise(17)
+    [row] = run(tmp_path, [parent], [parent], WITH_CROPS, {("c1", 0): [(2.0, 2.0, 20.0, 20.0)]})
+    assert row["image_id"] == row["parent_id"]
+
+
+def test_the_one_blank_of_an_image_is_found_by_its_parameters(tmp_path: Path) -> None:
+    parent = noise(18)
+    [row] = run(tmp_path, [parent], [parent], WITH_BLANK)
+    assert row["parameters"] == blank_parameters()
 
 
 def test_blank_is_no_image_that_normalises_to_zero() -> None:

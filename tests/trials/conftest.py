@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from steadyread.contracts.enums import ArmName
 from steadyread.contracts.files import read_rows, read_table, write_table
 from steadyread.contracts.tables import (
     CASES,
@@ -21,20 +22,15 @@ from steadyread.contracts.tables import (
     TRIALS,
 )
 from steadyread.identity.digests import digest_json
+from steadyread.images.transforms import blank_parameters, box_parameters
 from steadyread.stages.job import Files, shard_of
 from steadyread.trials.compose import ComposeTrialsSettings, compose_trials
 
 Row = dict[str, Any]
-ARMS = (
-    "base",
-    "repeat",
-    "reverse",
-    "label_swap",
-    "lesion_removed",
-    "matched_removed",
-    "no_image",
-    "blank_image",
-)
+ARMS = tuple(arm.value for arm in ArmName)
+BOX = (2.0, 3.0, 6.0, 8.0)
+AREA = 100.0
+"""Of a lesion slice in mm²; slices lie 5 mm apart."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +48,14 @@ class Case:
     covariates: tuple[tuple[str, str], ...] = ()
     alike: bool = False
     """All slices show the same pixels."""
+    boxes: tuple[tuple[float, float, float, float], ...] = (BOX,)
+    """Boxes of every lesion slice; none: the annotation gives no box."""
+    measured: bool = True
+    """The annotation gives areas."""
+    twin: str | None = None
+    """Cases of one twin show the same pictures."""
+    whole: tuple[int, ...] = ()
+    """Indices of lesion slices whose crops show the whole slice."""
 
 
 @dataclass
@@ -74,12 +78,17 @@ class Composed:
 
 def image_of(case: Case, index: int) -> str:
     """The image id of a slice."""
-    return digest_json(["image", case.case_id, 0 if case.alike else index])
+    return digest_json(["image", case.twin or case.case_id, 0 if case.alike else index])
 
 
 def blank_of(image_id: str) -> str:
     """The image id of a blank."""
     return digest_json(["blank", image_id])
+
+
+def crop_of(image_id: str, box: Sequence[float]) -> str:
+    """The image id of a crop."""
+    return digest_json(["crop", image_id, list(box)])
 
 
 def settings_of(**changes: Any) -> ComposeTrialsSettings:
@@ -133,20 +142,9 @@ def write_cohort(
         write_table(
             folder / f"lesions{shard}.parquet",
             LESION_SLICES,
-            [
-                {
-                    "case_id": case.case_id,
-                    "index": index,
-                    "is_lesion": None if case.lesion is None else index in case.lesion,
-                    "lesion_area_mm2": None,
-                    "lesion_boxes": None,
-                    "foreground_box": None,
-                }
-                for case in here
-                for index in range(case.slices)
-            ][::turn],
+            [_mark(case, index) for case in here for index in range(case.slices)][::turn],
         )
-        write_table(folder / f"derived{shard}.parquet", IMAGES, [row for case in here for row in _blanks(case)][::turn])
+        write_table(folder / f"derived{shard}.parquet", IMAGES, _distinct(here)[::turn])
 
 
 def _case(case: Case) -> Row:
@@ -187,26 +185,52 @@ def _slices(case: Case) -> list[Row]:
     ]
 
 
-def _blanks(case: Case) -> list[Row]:
-    rows = [
-        {
-            "image_id": blank_of(image_of(case, index)),
-            "parent_id": image_of(case, index),
-            "transform": "blank",
-            "parameters": "{}",
-            "severity": 1,
-            "ssim": 0.1,
-            "psnr": 9.0,
-            "max_abs_delta": 128.0,
-            "box": None,
-            "width": 16,
-            "height": 16,
-            "png": b"",
-        }
-        for index in range(case.slices)
-        if index not in case.unsampled
-    ]
-    return list({row["parent_id"]: row for row in rows}.values())
+def _mark(case: Case, index: int) -> Row:
+    lesion = case.lesion is not None and index in case.lesion
+    return {
+        "case_id": case.case_id,
+        "index": index,
+        "is_lesion": None if case.lesion is None else lesion,
+        "lesion_area_mm2": AREA * lesion if case.measured and case.lesion is not None else None,
+        "lesion_boxes": [list(box) for box in case.boxes] if lesion and case.boxes else None,
+        "foreground_box": None,
+    }
+
+
+def _derived(case: Case) -> list[Row]:
+    rows = []
+    for index in range(case.slices):
+        if index in case.unsampled:
+            continue
+        parent = image_of(case, index)
+        rows.append(_image(blank_of(parent), parent, "blank", blank_parameters()))
+        if index in (case.lesion or ()):
+            for box in case.boxes:
+                crop = parent if index in case.whole else crop_of(parent, box)
+                rows.append(_image(crop, parent, "crop", box_parameters(box)))
+    return rows
+
+
+def _distinct(cases: Iterable[Case]) -> list[Row]:
+    rows = [row for case in cases for row in _derived(case)]
+    return list({(row["parent_id"], row["parameters"]): row for row in rows}.values())
+
+
+def _image(image_id: str, parent_id: str, transform: str, parameters: str) -> Row:
+    return {
+        "image_id": image_id,
+        "parent_id": parent_id,
+        "transform": transform,
+        "parameters": parameters,
+        "severity": 1,
+        "ssim": None,
+        "psnr": None,
+        "max_abs_delta": None,
+        "box": None,
+        "width": 16,
+        "height": 16,
+        "png": b"",
+    }
 
 
 @pytest.fixture

@@ -13,7 +13,9 @@ import pytest
 from steadyread.config.models_table import ModelsTable
 from steadyread.config.prompt import load_prompt
 from steadyread.config.study import StudyConfig
+from steadyread.contracts.enums import LESION_ARMS, ArmName
 from steadyread.contracts.problems import StudyError
+from steadyread.identity.digests import digest_json
 from steadyread.identity.seeds import uniform
 from steadyread.stages.job import ExclusionLog
 from steadyread.stages.settings import settings_of
@@ -21,17 +23,21 @@ from steadyread.trials.compose import Composer, ComposeTrialsSettings
 from steadyread.trials.gate import CheckCohortSettings
 from steadyread.trials.views import CaseView
 
-ARMS_OF_A_GOOD_CASE = {
-    "base": 1,
-    "repeat": 1,
-    "reverse": 1,
-    "label_swap": 1,
-    "lesion_removed": 1,
-    "matched_removed": 1,
-    "no_image": 1,
-    "blank_image": 1,
-}
+# Three options are cycled twice.
+ARMS_OF_A_GOOD_CASE = {arm.value: 2 if arm is ArmName.LABEL_CYCLE else 1 for arm in ArmName}
+DRAWN = ("matched_removed", "shuffle", "remove_fraction")
+LESION = {arm.value for arm in LESION_ARMS}
 Compose = Callable[..., Any]
+
+
+def image_of(case: Any, index: int) -> str:
+    """The image id of a slice, as the cohort of these tests has it."""
+    return digest_json(["image", case.twin or case.case_id, index])
+
+
+def crop_of(image_id: str, box: tuple[float, ...]) -> str:
+    """The image id of a crop, as the cohort of these tests has it."""
+    return digest_json(["crop", image_id, list(box)])
 
 
 def texts(trial: dict[str, Any]) -> list[str]:
@@ -101,6 +107,7 @@ def test_three_labels_are_shifted_twice(compose: Compose, make_case: Any) -> Non
 def test_without_unsure_only_labels_are_offered(compose: Compose, make_case: Any) -> None:
     found = compose([make_case("c1", "p1")], question={"prompt": "diagnose_brain_mri", "unsure": False})
     assert {tuple(row["options"]) for row in found.trials} == {("GBM", "MET"), ("MET", "GBM")}
+    assert reasons(found) == {("c1", "abstain_first"): "no_change"}
 
 
 def test_lesion_removal_and_its_control_show_equally_many_images(compose: Compose, make_case: Any) -> None:
@@ -143,6 +150,41 @@ def test_no_message_says_in_which_order_slices_stand(compose: Compose, make_case
         assert not order.findall(" ".join(texts(row)))
 
 
+def test_a_mere_mention_differs_from_no_image_in_the_mention_alone(compose: Compose, make_case: Any) -> None:
+    found = compose([make_case("c1", "p1")])
+    [none], [mention] = found.of("no_image"), found.of("mention_only")
+    assert mention["images"] == []
+    [said], [silent] = texts(mention), texts(none)
+    assert "MRI" in said.splitlines()[0]
+    assert said.splitlines()[1:] == silent.splitlines()[1:]
+
+
+def test_numbers_count_the_shown_position_and_the_images_are_those_of_base(compose: Compose, make_case: Any) -> None:
+    found = compose([make_case("c1", "p1", unsampled=(0, 1))])
+    [base], [numbered] = found.of("base"), found.of("numbered")
+    assert numbered["images"] == base["images"]
+    assert texts(numbered) == [texts(base)[0], *(f"Slice {number}:" for number in range(1, 8)), texts(base)[1]]
+
+
+def test_crops_stand_for_the_lesion_slices_once_for_every_box(compose: Compose, make_case: Any) -> None:
+    boxes = ((1.0, 1.0, 3.0, 3.0), (4.0, 4.0, 9.0, 9.0))
+    found = compose([make_case("c1", "p1", boxes=boxes)])
+    [crops] = found.of("roi_crops")
+    assert crops["images"] == [
+        crop_of(image_of(make_case("c1", "p1"), index), box) for index in (3, 4) for box in boxes
+    ]
+    assert not set(crops["images"]) & set(found.of("base")[0]["images"])
+
+
+def test_one_picture_in_two_cases_has_the_crops_of_each(compose: Compose, make_case: Any) -> None:
+    """Two annotations of the same pixels: the crops differ though their parent is one image."""
+    cases = [make_case("c1", "p1", twin="t"), make_case("c2", "p2", twin="t", boxes=((0.0, 0.0, 2.0, 2.0),))]
+    found = compose(cases, shards=1)
+    [one], [two] = found.of("roi_crops", case_id="c1"), found.of("roi_crops", case_id="c2")
+    assert found.of("base", case_id="c1")[0]["images"] == found.of("base", case_id="c2")[0]["images"]
+    assert not set(one["images"]) & set(two["images"])
+
+
 def test_images_come_first_and_options_last(compose: Compose, make_case: Any) -> None:
     """What varies least stands first, so that engines can reuse what they read of it."""
     [base], [swap] = (compose([make_case("c1", "p1")]).of(arm) for arm in ("base", "label_swap"))
@@ -160,6 +202,8 @@ def test_strata_say_what_is_known_of_the_case(compose: Compose, make_case: Any) 
     case = make_case("c1", "p1", site="north", covariates=(("sex", "f"),), unsampled=(3,))
     found = compose([case])
     known = {"sequence": "T1CE", "label": "GBM", "site": "north", "n_slices": "8", "n_lesion_slices": "1", "sex": "f"}
+    # Both lesion slices of the volume count, though one is not sampled: 2 × 100 mm² × 5 mm.
+    known["lesion_size"] = "1.0"
     for row in found.trials:
         extra = {"runs_matched": "true"} if row["arm"] == "matched_removed" else {}
         assert row["strata"] == {**known, **extra}
@@ -171,8 +215,9 @@ def test_what_is_unknown_is_no_stratum(compose: Compose, make_case: Any) -> None
 
 
 def test_a_covariate_must_not_take_the_name_of_a_stratum(compose: Compose, make_case: Any) -> None:
-    with pytest.raises(StudyError, match="n_slices"):
-        compose([make_case("c1", "p1", covariates=(("n_slices", "3"),))])
+    for name in ("n_slices", "lesion_size"):
+        with pytest.raises(StudyError, match=name):
+            compose([make_case("c1", "p1", covariates=((name, "3"),))])
 
 
 def test_a_lesion_longer_than_either_side_is_matched_in_pieces_and_that_is_a_stratum(
@@ -196,24 +241,34 @@ def test_an_unannotated_case_is_left_out_of_the_lesion_arms_and_analysed_in_the_
     compose: Compose, make_case: Any
 ) -> None:
     found = compose([make_case("c1", "p1", lesion=None)])
-    assert reasons(found) == {("c1", "lesion_removed"): "no_annotation", ("c1", "matched_removed"): "no_annotation"}
-    assert {row["arm"] for row in found.trials} == set(ARMS_OF_A_GOOD_CASE) - {"lesion_removed", "matched_removed"}
+    assert reasons(found) == {("c1", arm): "no_annotation" for arm in LESION}
+    assert {row["arm"] for row in found.trials} == set(ARMS_OF_A_GOOD_CASE) - LESION
     assert {row["stage"] for row in found.exclusions} == {"compose_trials"}
 
 
 @pytest.mark.parametrize(
     ("case", "expected"),
     [
-        ({"lesion": ()}, {"lesion_removed": "no_lesion", "matched_removed": "no_lesion"}),
+        ({"lesion": ()}, dict.fromkeys(LESION, "no_lesion")),
+        ({"lesion": (3,), "unsampled": (3,)}, dict.fromkeys(LESION, "lesion_not_sampled")),
         (
-            {"lesion": (3,), "unsampled": (3,)},
-            {"lesion_removed": "lesion_not_sampled", "matched_removed": "lesion_not_sampled"},
+            {"lesion": tuple(range(9))},
+            {
+                **dict.fromkeys(("lesion_removed", "lesion_removed_margin", "remove_fraction"), "no_slice_left"),
+                **dict.fromkeys(("roi_first", "roi_last", "roi_at", "roi_slices"), "no_change"),
+                "matched_removed": "too_few_nonlesion",
+            },
         ),
-        ({"lesion": tuple(range(9))}, {"lesion_removed": "no_slice_left", "matched_removed": "too_few_nonlesion"}),
         ({"lesion": (1, 2, 3, 4, 5)}, {"matched_removed": "too_few_nonlesion"}),
+        ({"lesion": (1, 4, 7)}, {"lesion_removed_margin": "no_slice_left"}),
+        ({"lesion": (0, 1)}, {"roi_first": "no_change"}),
+        ({"lesion": (7, 8)}, {"roi_last": "no_change"}),
+        ({"boxes": ()}, {"roi_crops": "no_box"}),
+        ({"whole": (3, 4)}, {"roi_crops": "no_change"}),
+        ({"whole": (3,)}, {}),
         (
             {"slices": 1, "lesion": None},
-            {"reverse": "no_change", "lesion_removed": "no_annotation", "matched_removed": "no_annotation"},
+            {"reverse": "no_change", "shuffle": "no_change", **dict.fromkeys(LESION, "no_annotation")},
         ),
     ],
 )
@@ -228,7 +283,7 @@ def test_an_arm_says_why_a_case_does_not_fit(
 def test_slices_that_all_look_alike_have_no_other_order(compose: Compose, make_case: Any) -> None:
     """Asked again in reverse, the case would be the very request of base and could not flip."""
     found = compose([make_case("c1", "p1", alike=True)])
-    assert reasons(found) == {("c1", "reverse"): "no_change"}
+    assert reasons(found) == {("c1", arm): "no_change" for arm in ("reverse", "shuffle", "roi_first", "roi_last")}
     assert len(found.of("repeat", 1)) == 1
 
 
@@ -255,8 +310,7 @@ def test_cases_left_out_before_are_not_asked_and_not_counted_twice(compose: Comp
     cases = [make_case("c1", "p1"), make_case("c2", "p2", lesion=None), make_case("c3", "p3")]
     before = [
         exclusion("c1"),
-        exclusion("c2", "lesion_removed"),
-        exclusion("c2", "matched_removed"),
+        *(exclusion("c2", arm) for arm in sorted(LESION)),
         exclusion("c3", model_id="still"),
     ]
     found = compose(cases, excluded=before)
@@ -327,7 +381,7 @@ def test_the_repeated_share_is_that_of_the_configuration(compose: Compose, make_
     again = [row for row in found.trials if row["draw"] == 1 and row["arm"] != "repeat"]
     assert {row["model_id"] for row in again} <= {None}
     assert "base" not in {row["arm"] for row in again}
-    requests = 25 * 6
+    requests = 25 * sum(count for arm, count in ARMS_OF_A_GOOD_CASE.items() if arm not in ("base", "repeat"))
     # Five standard deviations of the binomial.
     assert abs(len(again) - share * requests) <= 5 * (requests * share * (1 - share)) ** 0.5
 
@@ -372,15 +426,16 @@ def test_nothing_depends_on_the_other_arms(compose: Compose, make_case: Any) -> 
     assert [row for row in few.trials if row["arm"] != "base"] == wanted
 
 
-def test_another_seed_changes_the_matched_removal_and_nothing_else(compose: Compose, make_case: Any) -> None:
+def test_another_seed_changes_what_is_drawn_and_nothing_else(compose: Compose, make_case: Any) -> None:
     cases = some_cases(make_case)
     one, two = compose(cases, seed=1), compose(cases, seed=2)
 
     def rest(found: Any) -> list[dict[str, Any]]:
-        return [row for row in found.trials if row["arm"] != "matched_removed"]
+        return [row for row in found.trials if row["arm"] not in DRAWN]
 
     assert rest(one) == rest(two)
-    assert one.of("matched_removed") != two.of("matched_removed")
+    for arm in DRAWN:
+        assert one.of(arm) != two.of(arm)
 
 
 def test_a_trial_s_id_is_its_own_and_changes_with_the_wording(
@@ -405,12 +460,37 @@ def test_the_manifest_tells_what_was_shown(compose: Compose, make_case: Any) -> 
     for row in found.trials:
         manifest = manifests[row["arm"], row["variant"]]
         assert row["options"] == [base["options"][place] for place in manifest["option_order"]]
-        if row["arm"] != "blank_image":
+        if row["arm"] not in ("blank_image", "roi_crops"):
             assert row["images"] == [image_of[index] for index in manifest["shown_indices"]]
-        assert sorted(manifest["shown_indices"] + manifest["removed_indices"]) == list(image_of)
+        shown = manifest["shown_indices"]
+        assert sorted((sorted(set(shown)) if row["arm"] == "roi_crops" else shown) + manifest["removed_indices"]) == [
+            *image_of
+        ]
+
+
+def test_equal_seeds_give_equal_manifests_whatever_the_levels_of_other_arms(compose: Compose, make_case: Any) -> None:
+    cases = some_cases(make_case)
+    plain = compose(cases)
+    wide = compose(cases, arms={"shuffles": 5, "fractions": [0.25, 0.5], "positions": [0.5, 1]})
+    assert all(row in wide.manifests for row in plain.manifests)
+    assert len(wide.manifests) == len(plain.manifests) + len(cases) * (4 + 1 + 1)
 
 
 # --- what stops the study ----------------------------------------------------------------------
+
+
+def test_a_prompt_that_names_a_side_is_refused_where_slices_move(
+    compose: Compose, make_case: Any, project: Path, tmp_path: Path
+) -> None:
+    ours = (project / "config" / "prompts" / "diagnose_brain_mri.yaml").read_text(encoding="utf-8")
+    other = tmp_path / "diagnose_brain_mri.yaml"
+    other.write_text(ours.replace("Which diagnosis", "Which diagnosis on the left"), encoding="utf-8")
+    with pytest.raises(
+        StudyError, match=r"\['left'\].*leave out the arms reverse, shuffle, roi_first, roi_last, roi_at"
+    ):
+        compose([make_case("c1", "p1")], prompt=other)
+    kept = {"enabled": ["base", "label_swap", "lesion_removed"]}
+    assert len(compose([make_case("c1", "p1")], prompt=other, arms=kept).trials) == 3
 
 
 def test_a_prompt_that_the_configuration_does_not_name_is_refused(compose: Compose, make_case: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from steadyread.contracts.enums import LESION_ARMS
 from steadyread.contracts.problems import StudyError
 from steadyread.stages.job import Files
 from steadyread.trials.gate import CheckCohortSettings, check_cohort
@@ -51,8 +52,10 @@ def test_the_gate_counts_what_is_left_and_what_is_not(compose: Compose, make_cas
     assert (gate["patients_per_label"], gate["patients_without_label"]) == ({"GBM": 1, "MET": 0}, 1)
     assert (gate["trials"]["base"], gate["trials"]["lesion_removed"]) == (3, 2)
     assert gate["exclusions"] == [
-        {"arm": "lesion_removed", "cases": 1, "reason": "no_annotation", "stage": "compose_trials"},
-        {"arm": "matched_removed", "cases": 1, "reason": "no_annotation", "stage": "compose_trials"},
+        *(
+            {"arm": arm, "cases": 1, "reason": "no_annotation", "stage": "compose_trials"}
+            for arm in sorted(arm.value for arm in LESION_ARMS)
+        ),
         {"arm": None, "cases": 1, "reason": "constant", "stage": "slice_volumes"},
     ]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from steadyread.config.prompt import Prompt, load_prompt
+from steadyread.config.prompt import Prompt, load_prompt, wording_problems
+from steadyread.contracts.enums import ArmName
 from steadyread.contracts.problems import StudyError
 from steadyread.trials.messages import compose_messages, symbols_for
 
@@ -76,6 +77,62 @@ def test_a_prompt_that_speaks_of_images_cannot_be_asked_without(changes: dict[st
     assert compose_messages(prompt, ["a"], OPTIONS)
     with pytest.raises(StudyError, match="neither images nor MRI"):
         compose_messages(prompt, [], OPTIONS, blind=True)
+
+
+@pytest.mark.parametrize("preamble", [None, "", "One patient.", "No information."])
+def test_a_mention_must_mention_the_images_it_does_not_show(preamble: str | None) -> None:
+    prompt = prompt_of(mention_preamble=preamble)
+    with pytest.raises(StudyError, match="mention_preamble"):
+        compose_messages(prompt, [], OPTIONS, blind=True, mention=True)
+    assert compose_messages(prompt, [], OPTIONS, blind=True)
+
+
+def test_a_mention_stands_in_place_of_the_images_and_changes_nothing_else() -> None:
+    prompt = prompt_of(mention_preamble="An MRI of one patient.")
+    [mention] = compose_messages(prompt, [], OPTIONS, blind=True, mention=True)
+    [blind] = compose_messages(prompt, [], OPTIONS, blind=True)
+    said, silent = mention["content"][0]["text"].splitlines(), blind["content"][0]["text"].splitlines()
+    assert (said[0], said[1:]) == ("An MRI of one patient.", silent[1:])
+
+
+def test_a_request_with_images_is_no_mere_mention() -> None:
+    with pytest.raises(StudyError, match="mere mention"):
+        compose_messages(prompt_of(mention_preamble="An MRI."), ["a"], OPTIONS, mention=True)
+
+
+def test_numbers_stand_before_their_slices() -> None:
+    [message] = compose_messages(prompt_of(), ["b", "a"], OPTIONS, numbered=True)
+    parts = [part["text"] or part["image_id"] for part in message["content"]]
+    assert parts[1:-1] == ["Slice 1:", "b", "Slice 2:", "a"]
+
+
+MOVING = (ArmName.REVERSE, ArmName.SHUFFLE, ArmName.ROI_FIRST, ArmName.ROI_LAST, ArmName.ROI_AT)
+
+
+@pytest.mark.parametrize("arm", MOVING)
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"stem": "What does the last slice show?"}, "last"),
+        ({"stem": "What does slice 7 show?"}, "slice 7"),
+        ({"closing": "Say which side, left or right."}, "left"),
+        ({"images_preamble": "{count} slices in anatomical order:"}, "anatomical order"),
+        ({"system": "The first picture counts."}, "first"),
+    ],
+)
+def test_words_that_name_a_place_or_a_side_forbid_the_arms_that_move_slices(
+    arm: ArmName, changes: dict[str, str], word: str
+) -> None:
+    [problem] = wording_problems(prompt_of(**changes), [ArmName.BASE, arm])
+    assert word in problem
+    assert arm.value in problem
+    others = set(ArmName) - set(MOVING) - {ArmName.NO_IMAGE, ArmName.MENTION_ONLY}
+    assert wording_problems(prompt_of(**changes), others) == []
+
+
+def test_the_shipped_prompts_may_ask_every_arm(project: Path) -> None:
+    for file in (project / "config" / "prompts").glob("*.yaml"):
+        assert wording_problems(load_prompt(file), list(ArmName)) == []
 
 
 @pytest.mark.parametrize(
