@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from steadyread.answers.score import confidence
+from steadyread.arms.presentation import Levels, Presentation, SliceFacts
 from steadyread.arms.registry import ARMS
 from steadyread.contracts.enums import ArmName
 from steadyread.contracts.tables import CASES, OUTCOMES, TRIALS
@@ -47,6 +49,12 @@ class MadeStudy:
     known: bool = True
     extra_draws: Mapping[str, int] = field(default_factory=dict)
     """Later draws of each case, by arm, `repeat` left out."""
+    levels: Mapping[str, Any] = field(default_factory=dict)
+    """Levels of the arms that have several."""
+    strata: Callable[[str, str], Mapping[str, str]] = lambda case, arm: {}
+    """What a case's trials under an arm are known by."""
+    logprobs: Callable[[Asked], Sequence[float]] | None = None
+    """Log-probabilities of the shown options, where the engine offers them."""
 
     def truth(self, patient: int) -> str | None:
         return self.labels[patient % len(self.labels)] if self.known else None
@@ -74,23 +82,41 @@ class MadeStudy:
             for case, patient, label in self.cases()
         )
 
+    def presentations(self, arm: str, case: str) -> list[Presentation]:
+        """How the arm's own function shows a case of nine slices, two of them with the lesion."""
+        facts = SliceFacts(
+            sampled=tuple(range(9)),
+            lesion_flags=tuple(place in (3, 4) for place in range(9)),
+            lesion_slices_in_volume=2,
+            options=(*self.labels, *(["UNSURE"] if self.unsure else [])),
+            seed_parts=(7, case),
+            boxes=tuple(((0.0, 0.0, 4.0, 4.0),) if place in (3, 4) else () for place in range(9)),
+            levels=Levels(**self.levels),
+        )
+        return ARMS[ArmName(arm)].function(facts)
+
     def trial_rows(self) -> list[dict[str, Any]]:
         rows = []
         for case, patient, _ in self.cases():
-            base = self._row(case, patient, "base", "", 0, self._options(0))
+            base = self._row(case, patient, "base", "", 0, self._options(range(len(self._offered))))
             for arm in self.arms:
-                shifts = range(1, len(self.labels)) if arm == "label_swap" else [0]
-                for shift in shifts:
-                    variant = f"shift{shift}" if shift else ""
-                    first = self._row(case, patient, arm, variant, ARMS[ArmName(arm)].draw, self._options(shift))
+                if arm == "abstain_first" and not self.unsure:
+                    continue
+                for shown in self.presentations(arm, case):
+                    options = self._options(shown.option_order)
+                    first = self._row(case, patient, arm, shown.variant, ARMS[ArmName(arm)].draw, options)
                     rows.append({**first, "parent_trial_id": base["trial_id"] if arm == "repeat" else None})
                     for draw in range(1, 1 + self.extra_draws.get(arm, 0)):
-                        later = self._row(case, patient, arm, variant, draw + 10, self._options(shift))
+                        later = self._row(case, patient, arm, shown.variant, draw + 10, options)
                         rows.append({**later, "parent_trial_id": first["trial_id"]})
         return rows
 
-    def _options(self, shift: int) -> list[str]:
-        return [*self.labels[shift:], *self.labels[:shift], *(["UNSURE"] if self.unsure else [])]
+    @property
+    def _offered(self) -> list[str]:
+        return [*self.labels, *(["UNSURE"] if self.unsure else [])]
+
+    def _options(self, order: Sequence[int]) -> list[str]:
+        return [self._offered[place] for place in order]
 
     def _row(self, case: str, patient: str, arm: str, variant: str, draw: int, options: list[str]) -> dict[str, Any]:
         return {
@@ -108,7 +134,7 @@ class MadeStudy:
             "messages": [],
             "options": options,
             "symbols": list("ABCDEFGH"[: len(options)]),
-            "strata": {},
+            "strata": dict(self.strata(case, arm)),
         }
 
     def outcome_rows(self, readers: Mapping[str, Reader], readouts: Sequence[str] = ("text",)) -> list[dict[str, Any]]:
@@ -127,6 +153,8 @@ class MadeStudy:
             for model, reader in readers.items():
                 answer = reader(asked)
                 option = answer not in STATUSES
+                slot = asked.options.index(answer) if option and answer in asked.options else None
+                logs = None if self.logprobs is None else [float(value) for value in self.logprobs(asked)]
                 for readout in readouts:
                     rows.append(
                         {
@@ -138,7 +166,9 @@ class MadeStudy:
                             "outcome_status": ("UNSURE" if answer == "UNSURE" else "ANSWERED") if option else answer,
                             "answer_kind": "choice",
                             "label": answer if option else None,
-                            "slot": asked.options.index(answer) if option and answer in asked.options else None,
+                            "slot": slot,
+                            "option_logprobs": logs,
+                            "confidence": confidence(slot, logs),
                             "scores": [],
                         }
                     )

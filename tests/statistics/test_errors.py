@@ -17,7 +17,7 @@ from steadyread.statistics.estimate import estimate_rows
 LABELS = ("GBM", "MET", "PCNSL")
 ARMS = ("base", "reverse", "label_swap", "lesion_removed")
 POSSIBLE = (*LABELS, "UNSURE", "UNPARSED")
-KEY = ("metric", "denominator", "arm", "variant", "reference_arm")
+KEY = ("metric", "denominator", "arm", "variant", "reference_arm", "parameter")
 
 
 def reader(answers):

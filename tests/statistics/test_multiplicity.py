@@ -51,12 +51,17 @@ def test_the_families_are_those_of_the_protocol(made):
             families.setdefault(item["family"], set()).add((item["metric"], item["arm"], item["reference_arm"]))
     confirmatory = {name: members for name, members in families.items() if name}
     assert sorted(map(sorted, confirmatory.values())) == [
-        [("accuracy_difference", "label_swap", "base"), ("accuracy_difference", "reverse", "base")],
+        [
+            ("accuracy_difference", arm, "base")
+            for arm in ("abstain_first", "label_cycle", "label_swap", "reverse", "roi_first", "roi_last", "shuffle")
+        ],
+        [("flip_difference", "reverse", "shuffle")],
         [("overcommitment_difference", "matched_removed", "lesion_removed")],
     ]
     assert {item["metric"] for item in found.rows if item["p"] is not None} == {
-        "accuracy_difference",
-        "overcommitment_difference",
+        *("accuracy_difference", "overcommitment_difference", "flip_difference"),
+        # exploratory, of no family
+        "cochran_q",
     }
     assert all((item["q_bh"] is None) == (item["p"] is None) for item in found.rows)
     assert all((item["p_holm"] is None) == (item["family"] is None) for item in found.rows)

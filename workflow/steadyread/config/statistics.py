@@ -19,11 +19,21 @@ class StatisticsConfig(Section):
     resamples: Annotated[int, Field(ge=5000)] = 5000
     """Patient-level bootstrap resamples for tables."""
 
+    curve_resamples: Annotated[int, Field(ge=2000)] = 2000
+    """Resamples for strata and for points of curves; at most `resamples`."""
+
     permutations: Annotated[int, Field(ge=999)] = 9999
     """Sign-flip permutations; exact enumeration is used where there are fewer."""
 
+    arm_permutations: Annotated[int, Field(ge=999)] = 1999
+    """Permutations of the arms within patients, for the test of several arms at once (Cochran's Q)."""
+
     min_patients_with_event: Annotated[int, Field(ge=1)] = 5
     """A difference needs at least this many patients whose paired outcomes differ."""
+
+    strata: tuple[str, ...] | None = None
+    """Strata to estimate the headline metrics in, by name: sequence, label, site, n_slices, n_lesion_slices,
+    lesion_size, runs_matched, and the cohort's covariates. null: all of them. []: none."""
 
     comparisons: tuple[Comparison, ...] = (PHANTOM_READERS,)
     """Pairs of models whose differences are estimated, patient by patient, where a study asks both: a list of

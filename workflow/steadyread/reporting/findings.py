@@ -9,7 +9,7 @@ from typing import Any
 from ..contracts.enums import LESION_ARMS, ArmName, Denominator, EstimateStatus, Metric, Readout
 from .format import cell, detectable, has_interval, not_asked_twice, percent, sentence_value, text_list
 from .lookup import Book, Row, only
-from .names import LESION_MEANS, METRICS, SYNTHETIC, contrast_name
+from .names import LESION_MEANS, SYNTHETIC, contrast_name
 from .understood import misunderstood_sentence, understood_cell
 
 Entry = Mapping[str, Any]
@@ -217,7 +217,7 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
         )
     none = [row for row in rows if row["estimate_status"] == EstimateStatus.UNDEFINED and not not_asked_twice(row)]
     if none:
-        what = sorted({METRICS[Metric(row["metric"])] for row in none})
+        what = sorted({Metric(row["metric"]).label for row in none})
         limits.append(f"Undefined: {len(none)} of {len(rows)} estimates have no value ({', '.join(what)}).")
     limits.append(
         "The wording of the question is our own, and so are all definitions marked O: numbers published elsewhere "

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..contracts.enums import EstimateStatus, Metric
-from .names import DIFFERENCES, STATUSES
+from ..contracts.enums import EstimateStatus, Metric, Unit
+from .names import STATUSES
 
 ABSENT = "·"
 """A cell for which there is no estimate."""
@@ -32,7 +32,7 @@ def percent(value: float | None, signed: bool = False) -> str:
 
 def is_difference(row: Row) -> bool:
     """Whether an estimate is a difference of shares (percentage points, with a sign)."""
-    return Metric(row["metric"]) in DIFFERENCES or row.get("reference_model") is not None
+    return Metric(row["metric"]).unit is Unit.POINTS or row.get("reference_model") is not None
 
 
 def value_text(row: Row) -> str:

@@ -14,7 +14,6 @@ from .names import (
     DENOMINATORS,
     LESION_MEANS,
     MARKS,
-    METRICS,
     READOUTS,
     SYNTHETIC,
     arm_name,
@@ -172,7 +171,7 @@ def contrast_title(row: Row) -> str:
     """What a row of panel B is about: metric, arms, unit, denominator, mark."""
     metric = Metric(row["metric"])
     if metric in (Metric.LABEL_SWAP_INCONSISTENCY, Metric.SLOT_FOLLOWING):
-        name, unit = METRICS[metric], "%"
+        name, unit = metric.label, "%"
     else:
         name, unit = contrast_name(row["metric"], row["arm"], row["reference_arm"]), "points"
     variant = f", {row['variant']}" if row["variant"] else ""
@@ -278,7 +277,7 @@ def _undefined(shown: list[Row]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for row in shown:
         if row["estimate_status"] == EstimateStatus.UNDEFINED and not not_asked_twice(row):
-            reasons.setdefault(METRICS[Metric(row["metric"])], []).append(row["reason"])
+            reasons.setdefault(Metric(row["metric"]).label, []).append(row["reason"])
     notes = []
     for name, found in sorted(reasons.items()):
         distinct = list(dict.fromkeys(found))

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from ..contracts.enums import ArmName, Denominator, Metric, Readout
-from .estimand import Context, Estimand, Term, difference, over_variants
+from .clusters import Floats
+from .estimand import Context, Estimand, Term, difference, lost_in_any, over_variants
 from .reading import LOST, Reading
+from .registry import metric
+from .statistic import ArmTest, OfSums, Statistic
 
 ACCURACY_FAMILY = "accuracy_evidence_preserving"
 
 
+@metric(Metric.ACCURACY, strata=True)
 def accuracy(context: Context) -> Iterator[Estimand]:
     """Share of cases with a known label that were answered with it; UNSURE and no answer are not right."""
     for arm in context.arms:
-        yield Estimand(Metric.ACCURACY, Denominator.LABEL_KNOWN, arm, (_right(context.reading, arm),))
+        yield Estimand(Metric.ACCURACY, Denominator.LABEL_KNOWN, arm, (right(context.reading, arm),))
 
 
+@metric(Metric.ACCURACY_DIFFERENCE, strata=True)
 def accuracy_difference(context: Context) -> Iterator[Estimand]:
     """Accuracy of an arm minus base, paired; the evidence-preserving arms are one family of tests."""
     for arm in context.compared:
@@ -24,7 +31,7 @@ def accuracy_difference(context: Context) -> Iterator[Estimand]:
             Metric.ACCURACY_DIFFERENCE,
             Denominator.LABEL_KNOWN,
             arm,
-            (difference(_right(context.reading, arm), _right(context.reading, ArmName.BASE)),),
+            (difference(right(context.reading, arm), right(context.reading, ArmName.BASE)),),
             reference_arm=ArmName.BASE,
             difference=True,
             tested=True,
@@ -32,6 +39,7 @@ def accuracy_difference(context: Context) -> Iterator[Estimand]:
         )
 
 
+@metric(Metric.READOUT_AGREEMENT)
 def readout_agreement(context: Context) -> Iterator[Estimand]:
     """Share of responses whose text and log-probabilities give the same decision; a row of readout text."""
     other = context.readings.get(Readout.LOGPROB)
@@ -49,7 +57,59 @@ def readout_agreement(context: Context) -> Iterator[Estimand]:
         )
 
 
-def _right(reading: Reading, arm: ArmName) -> Term:
+@metric(Metric.ACCURACY_SWING)
+def accuracy_swing(context: Context) -> Iterator[Statistic]:
+    """Greatest minus least accuracy over base and the slice orders, over cases that have all of them.
+
+    After Facet-Probe (arXiv 2606.26079). A greatest minus a least is above 0 by chance alone: its
+    bootstrap interval does not shrink to 0 where nothing swings.
+    """
+    arms = context.asked((ArmName.BASE, *context.slice_order))
+    if len(arms) < 2:
+        return
+    terms = [right(context.reading, arm) for arm in arms]
+    counted = np.logical_and.reduce([term.counted for term in terms])
+    values = np.stack([np.where(counted, term.value, 0.0) for term in terms], axis=1)
+    yield Statistic(
+        Metric.ACCURACY_SWING,
+        Denominator.ALL_ARMS_KNOWN,
+        None,
+        OfSums(np.concatenate([values, counted[:, None]], axis=1), _swing),
+        counted,
+        lost_in_any(terms),
+        over=arms,
+        parameter=float(len(arms)),
+        events=np.asarray(np.ptp(values, axis=1) > 0),
+        both_sides=False,
+        nothing="no case with a known label was answered under every one of the arms",
+    )
+
+
+def _swing(sums: Floats) -> Floats:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = sums[..., :-1] / sums[..., -1:]
+    return np.asarray(shares.max(axis=-1) - shares.min(axis=-1))
+
+
+@metric(Metric.COCHRAN_Q)
+def cochran_q(context: Context) -> Iterator[ArmTest]:
+    """Cochran's Q: is a case as often right under base and every evidence-preserving arm?"""
+    arms = context.asked((ArmName.BASE, *context.evidence_preserving))
+    if len(arms) < 2:
+        return
+    terms = [right(context.reading, arm) for arm in arms]
+    yield ArmTest(
+        Metric.COCHRAN_Q,
+        Denominator.ALL_ARMS_KNOWN,
+        None,
+        *(np.stack([getattr(term, name) for term in terms], axis=1) for name in ("value", "counted", "lost")),
+        over=arms,
+        parameter=float(len(arms)),
+    )
+
+
+def right(reading: Reading, arm: ArmName) -> Term:
+    """Whether each unit's answer under an arm is its known label; mean over the arm's variants."""
     decision, truth = reading.arm(arm), reading.units.truth[:, None]
     known = truth >= 0
     return over_variants((decision == truth) & known, (decision >= 0) & known, (decision == LOST) & known)

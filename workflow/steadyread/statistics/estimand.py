@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class Term:
     lost: Bools
     low: Floats
     high: Floats
+
+    def within(self, chosen: Bools) -> Term:
+        """The same over some units only; shape (units,)."""
+        return replace(self, counted=self.counted & chosen, lost=self.lost & chosen)
 
 
 def over_variants(value: Any, counted: Any, lost: Any, most: Any = 1.0) -> Term:
@@ -84,16 +88,67 @@ _MARKS = {
 `all` stands for it. Everything else is ours [O]."""
 
 
+def lost_in_any(terms: Sequence[Term]) -> Bools:
+    """Units that would have every term, had no answer of theirs ended in ERROR; shape (units,)."""
+    possible = np.logical_and.reduce([term.counted | term.lost for term in terms])
+    result: Bools = possible & np.logical_or.reduce([term.lost for term in terms])
+    return result
+
+
 @dataclass(frozen=True)
-class Estimand:
-    """One row to be of the estimates table: Σ coefficient · mean of term.
+class Quantity:
+    """What a row of the estimates table is about.
 
     Attributes
     ----------
+    arm
+        The arm it is about; None where it is about several at once (`over`).
+    reference_arm
+        The arm it is compared with.
+    variant
+        The variant, direction, status, quadrant or bin it is about.
+    parameter
+        The same as a number: level, position, slot, coverage, risk, c, or how many arms.
+    over
+        The arms that a metric of several arms is computed from, in the study's order.
+    """
+
+    metric: Metric
+    denominator: Denominator
+    arm: ArmName | None
+    reference_arm: ArmName | None = field(default=None, kw_only=True)
+    variant: str | None = field(default=None, kw_only=True)
+    parameter: float | None = field(default=None, kw_only=True)
+    over: tuple[ArmName, ...] = field(default=(), kw_only=True)
+
+    @property
+    def arms(self) -> list[str]:
+        """The arms it is computed from."""
+        found = (*self.over, *(arm for arm in (self.reference_arm, self.arm) if arm is not None))
+        return [arm.value for arm in dict.fromkeys(found)]
+
+    @property
+    def mark(self) -> Mark:
+        """Whose definition it is."""
+        if self.arm is None:
+            return Mark.OWN
+        return _MARKS.get((self.metric, self.denominator, self.arm), Mark.OWN)
+
+
+@dataclass(frozen=True)
+class Estimand(Quantity):
+    """A row that is Σ coefficient · mean of term.
+
+    Attributes
+    ----------
+    coefficients
+        One per term.
     difference
         A paired contrast (bootstrap interval, events counted) rather than a share (Wilson).
     tested
         Whether it carries a p (PROTOCOLS 0.7 lists which do); needs a single term.
+    null
+        The value of each unit under the hypothesis that is tested.
     family
         Name of the family Holm's correction runs over, None for an exploratory p.
     own_units
@@ -101,27 +156,17 @@ class Estimand:
         number of the two, and an event is what `evaluate` says of such terms.
     """
 
-    metric: Metric
-    denominator: Denominator
-    arm: ArmName
     terms: tuple[Term, ...]
-    reference_arm: ArmName | None = None
-    variant: str | None = None
-    coefficients: tuple[float, ...] = (1.0,)
-    difference: bool = False
-    tested: bool = False
-    family: str | None = None
-    own_units: bool = False
+    coefficients: tuple[float, ...] = field(default=(1.0,), kw_only=True)
+    difference: bool = field(default=False, kw_only=True)
+    tested: bool = field(default=False, kw_only=True)
+    null: float = field(default=0.0, kw_only=True)
+    family: str | None = field(default=None, kw_only=True)
+    own_units: bool = field(default=False, kw_only=True)
 
-    @property
-    def arms(self) -> list[str]:
-        """The arms it is computed from."""
-        return [arm.value for arm in (self.reference_arm, self.arm) if arm is not None]
-
-    @property
-    def mark(self) -> Mark:
-        """Whose definition it is."""
-        return _MARKS.get((self.metric, self.denominator, self.arm), Mark.OWN)
+    def within(self, chosen: Bools) -> Self:
+        """The same over some units only; shape (units,)."""
+        return replace(self, terms=tuple(term.within(chosen) for term in self.terms))
 
 
 @dataclass(frozen=True)
@@ -140,6 +185,10 @@ class Context:
         Whether UNSURE was offered.
     evidence_preserving
         Arms of the closed list of PROTOCOLS 0.3.
+    slice_order
+        Those of them that move slices and nothing else.
+    seed
+        Seed of the study, for what is drawn here (PriDe's patients, folds).
     """
 
     reading: Reading
@@ -147,8 +196,14 @@ class Context:
     arms: tuple[ArmName, ...]
     unsure: bool
     evidence_preserving: tuple[ArmName, ...]
+    slice_order: tuple[ArmName, ...] = ()
+    seed: int = 0
 
     @property
     def compared(self) -> tuple[ArmName, ...]:
         """Arms that are compared with base."""
         return tuple(arm for arm in self.arms if arm is not ArmName.BASE)
+
+    def asked(self, arms: tuple[ArmName, ...]) -> tuple[ArmName, ...]:
+        """Those of some arms that the study asks, in its order."""
+        return tuple(arm for arm in self.arms if arm in arms)

@@ -15,19 +15,27 @@ from ..config.base import Section
 from ..config.models_table import BackendName, BaselineKind
 from ..config.question import QuestionConfig
 from ..config.statistics import StatisticsConfig
-from ..contracts.enums import ArmName
+from ..contracts.enums import SLICE_ORDER_ARMS, ArmName, Denominator
 from ..contracts.files import read_table, write_table
 from ..contracts.problems import StudyError
 from ..contracts.tables import CASES, ESTIMATES, OUTCOMES, TRIALS
 from ..stages.job import Files
 from .compare import compare
-from .estimand import Context, Estimand
+from .estimand import Context
 from .evaluate import Draws, evaluate
+from .evaluate_statistics import evaluate_statistics, evaluate_tests
 from .floor import assert_floor_is_zero
-from .metrics import estimands_of
+from .metrics import STRATIFIED, Asked, asked_of
 from .multiplicity import adjust
 from .reading import OUTCOME_COLUMNS, readings_of
-from .trial_index import TRIAL_COLUMNS, index_trials
+from .strata import Stratum, strata_of
+from .trial_index import CASE_COLUMNS, TRIAL_COLUMNS, Units, index_trials
+
+STRATUM_DENOMINATORS = (
+    *(Denominator.ALL, Denominator.LABEL_KNOWN, Denominator.ALL_ARMS, Denominator.ALL_ARMS_KNOWN),
+    Denominator.BOTH_CATEGORICAL,
+)
+"""Denominators of what is estimated by stratum: of four flip rates the one over all."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -113,7 +121,7 @@ def estimate(inputs: Files, outputs: Files, settings: EstimateSettings, wildcard
         model that cannot vary is not zero.
     """
     trials = read_table(inputs.all("trials"), TRIALS, TRIAL_COLUMNS)
-    cases = read_table(inputs.all("cases"), CASES, ("case_id", "label"))
+    cases = read_table(inputs.all("cases"), CASES, CASE_COLUMNS)
     outcomes = read_table(inputs.all("outcomes"), OUTCOMES, OUTCOME_COLUMNS)
     rows = estimate_rows(trials, cases, outcomes, settings, wildcards["study"])
     write_table(outputs.one("estimates"), ESTIMATES, rows)
@@ -127,20 +135,37 @@ def estimate_rows(
         raise StudyError("there are no trials to estimate from: every case was left out; see the exclusions tables")
     index = index_trials(trials, cases, settings.cohort.labels)
     draws = Draws.of(settings.statistics, index.units.patients, settings.seed)
-    readings = readings_of(index, outcomes, [model.id for model in settings.models_table])
+    strata = strata_of(index.units, settings.statistics.strata)
     arms = tuple(arm for arm in settings.arms.enabled if arm is not ArmName.REPEAT)
+    compared = {name for item in settings.statistics.comparisons for name in (item.model, item.reference)}
+    models = {model.id: model for model in settings.models_table}
     rows: list[dict[str, Any]] = []
-    estimands: dict[tuple[str, str], list[Estimand]] = {}
-    for model in settings.models_table:
-        for readout, reading in readings[model.id].items():
-            if model.floor_is_zero:
+    kept: dict[tuple[str, str], Asked] = {}
+    for model, readings in readings_of(index, outcomes, list(models)):
+        for readout, reading in readings.items():
+            if models[model].floor_is_zero:
                 assert_floor_is_zero(reading)
-            context = Context(reading, readings[model.id], arms, settings.question.unsure, EVIDENCE_PRESERVING)
-            estimands[model.id, readout] = estimands_of(context)
-            found = evaluate(estimands[model.id, readout], index.units, draws)
-            rows += [{"study": study, "model": model.id, "readout": readout, **row} for row in found]
-        _LOG.info("model %s is estimated", model.id)
-    compared = compare(settings.statistics.comparisons, estimands, index.units, draws)
-    rows += [{"study": study, **row} for row in compared]
+            context = Context(
+                reading, readings, arms, settings.question.unsure, EVIDENCE_PRESERVING, SLICE_ORDER_ARMS, settings.seed
+            )
+            asked = asked_of(context)
+            found = reading_rows(asked, index.units, draws, strata)
+            rows += [{"study": study, "model": model, "readout": readout, **row} for row in found]
+            if model in compared:
+                kept[model, readout] = asked
+        _LOG.info("model %s is estimated", model)
+    between = compare(settings.statistics.comparisons, kept, index.units, draws)
+    rows += [{"study": study, **row} for row in between]
     adjust(rows)
+    return rows
+
+
+def reading_rows(asked: Asked, units: Units, draws: Draws, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
+    """Everything that is estimated of one model under one readout, over the whole cohort and by stratum."""
+    rows = evaluate(asked.means, units, draws)
+    rows += evaluate_statistics(asked.statistics, units, draws)
+    rows += evaluate_tests(asked.tests, units, draws)
+    means = [item for item in asked.means if item.metric in STRATIFIED and item.denominator in STRATUM_DENOMINATORS]
+    for stratum in strata:
+        rows += evaluate([item.within(stratum.units) for item in means], units, draws, stratum.name)
     return rows

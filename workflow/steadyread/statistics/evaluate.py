@@ -5,36 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from ..config.statistics import StatisticsConfig
-from ..contracts.enums import Denominator, EstimateStatus, Metric
+from ..contracts.enums import Metric
 from .bootstrap import BOOTSTRAP, Resamples, percentile_interval
 from .clusters import Bools, ClusterSums, Floats
+from .cochran import ArmPermutations
 from .estimand import Estimand, Term
 from .permutation import MCNEMAR, SignFlips, mcnemar_p
 from .power import minimum_detectable_difference
 from .rates import WILSON, design_effect, share_intervals
+from .rows import NOTHING, WHOLE, blank, judge, plain, too_few
 from .trial_index import Units
-
-_DIGITS = 12
-"""Decimals kept: the order in which a linear-algebra library adds shows beyond them."""
-
-_LATER = (
-    *("value", "low", "high", "interval_method", "n_effective", "design_effect", "resamples"),
-    *("bound_low", "bound_high", "test", "family", "p", "p_holm", "q_bh", "mde", "reason"),
-)
-
-_NOTHING = {
-    Denominator.ALL: "no case was answered under {arms}",
-    Denominator.BOTH_ANSWER_SET: "no case has a label or UNSURE in both of {arms}",
-    Denominator.BOTH_CATEGORICAL: "no case has a label in both of {arms}",
-    Denominator.BASE_CORRECT: "no case with a known label that base got right was answered under {arms}",
-    Denominator.LABEL_KNOWN: "no case with a known label was answered under {arms}",
-    Denominator.PAIRS_OF_DRAWS: "no request was asked twice under one of: {arms} (see inference.repeat_share)",
-}
 
 
 @dataclass(frozen=True)
@@ -44,6 +30,12 @@ class Draws:
     rules: StatisticsConfig
     resamples: Resamples
     signs: SignFlips
+    arm_orders: ArmPermutations
+
+    @cached_property
+    def curve_resamples(self) -> Resamples:
+        """The first resamples, as many as strata and curves have."""
+        return Resamples(self.resamples.weights[: self.rules.curve_resamples])
 
     @classmethod
     def of(cls, rules: StatisticsConfig, patients: int, seed: int) -> Draws:
@@ -52,13 +44,16 @@ class Draws:
             rules,
             Resamples.draw(patients, rules.resamples, seed, "bootstrap"),
             SignFlips.draw(patients, rules.permutations, seed, "sign_flip"),
+            ArmPermutations(patients, rules.arm_permutations, (seed, "arms")),
         )
 
 
-def evaluate(estimands: Sequence[Estimand], units: Units, draws: Draws) -> list[dict[str, Any]]:
+def evaluate(estimands: Sequence[Estimand], units: Units, draws: Draws, stratum: str = WHOLE) -> list[dict[str, Any]]:
     """Estimate every estimand of one reading, in order.
 
-    All means are taken at once as columns of one patients × terms matrix.
+    All means are taken at once as columns of one patients × terms matrix. A stratum other than the
+    whole carries no p: its estimands are the whole's over some units (`Estimand.within`), and there
+    `statistics.curve_resamples` resamples are drawn.
 
     Returns
     -------
@@ -72,12 +67,13 @@ def evaluate(estimands: Sequence[Estimand], units: Units, draws: Draws) -> list[
     counted = np.stack([term.counted for term in terms], axis=1)
     sums = ClusterSums.of(values, counted, units.starts)
     columns = _Columns(sums, draws.rules.confidence)
-    resampled = _resampled(estimands, sums, place, draws)
-    tests = _tests(estimands, sums, values, place, draws)
+    whole = stratum == WHOLE
+    resampled = _resampled(estimands, sums, place, draws.resamples if whole else draws.curve_resamples)
+    tests = _tests(estimands, sums, values, place, units, draws) if whole else {}
     rows = []
     for number, estimand in enumerate(estimands):
         chosen = [place[id(term)] for term in estimand.terms]
-        row = _blank(estimand)
+        row = blank(estimand, stratum)
         _describe(row, estimand, columns, chosen)
         if estimand.difference:
             _spread(row, estimand, columns, chosen)
@@ -91,8 +87,8 @@ def evaluate(estimands: Sequence[Estimand], units: Units, draws: Draws) -> list[
         if number in tests and row["value"] is not None:
             row["test"], row["p"] = tests[number]
             row["family"] = estimand.family
-        _judge(row, estimand)
-        rows.append({key: _plain(value) for key, value in row.items()})
+        judge(row, NOTHING[estimand.denominator].format(arms=", ".join(estimand.arms)))
+        rows.append(plain(row))
     return rows
 
 
@@ -108,23 +104,6 @@ class _Columns:
         self.low, self.high, self.effect, self.effective = share_intervals(sums, confidence)
         self.paired_effect = design_effect(sums, sums.unit_variance)
         self.mde = minimum_detectable_difference(sums.cluster_variance, sums.clusters, confidence)
-
-
-def _blank(estimand: Estimand) -> dict[str, Any]:
-    return {
-        "reference_model": None,
-        "arm": estimand.arm.value,
-        "variant": estimand.variant,
-        "parameter": None,
-        "reference_arm": None if estimand.reference_arm is None else estimand.reference_arm.value,
-        "arms": estimand.arms,
-        "stratum": "all",
-        "metric": estimand.metric.value,
-        "denominator": estimand.denominator.value,
-        **dict.fromkeys(_LATER),
-        "estimate_status": EstimateStatus.OK.value,
-        "mark": estimand.mark.value,
-    }
 
 
 def _describe(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen: list[int]) -> None:
@@ -161,7 +140,7 @@ def _share(row: dict[str, Any], columns: _Columns, column: int) -> None:
         return
     row["design_effect"], row["n_effective"] = columns.effect[column], columns.effective[column]
     if row["clusters"] < 2:
-        _too_few(row, "one patient: no interval over patients")
+        too_few(row, "one patient: no interval over patients")
         return
     row["low"], row["high"], row["interval_method"] = columns.low[column], columns.high[column], WILSON
 
@@ -189,42 +168,21 @@ def _contrast(
     if moved < needed or row["clusters"] < 2:
         whose = "the two models differ in" if estimand.own_units else "paired outcomes differ in"
         of = "" if estimand.own_units else f" of {row['clusters']}"
-        _too_few(row, f"{whose} {moved}{of} patients, {needed} are needed")
+        too_few(row, f"{whose} {moved}{of} patients, {needed} are needed")
         return
     low, high, valid = percentile_interval(resampled, row["value"], rules.confidence)
     row["low"], row["high"], row["resamples"], row["interval_method"] = low, high, valid, BOOTSTRAP
 
 
-def _too_few(row: dict[str, Any], reason: str) -> None:
-    row["estimate_status"], row["reason"] = EstimateStatus.TOO_FEW_EVENTS.value, reason
-
-
-def _judge(row: dict[str, Any], estimand: Estimand) -> None:
-    """The status that weighs most: undefined, then incomplete, then too few events."""
-    if row["value"] is None:
-        row["estimate_status"] = EstimateStatus.UNDEFINED.value
-        row["reason"] = _NOTHING[estimand.denominator].format(arms=", ".join(estimand.arms))
-        if row["n_error"]:
-            row["reason"] += f"; {_errors(row['n_error'])}"
-    elif row["n_error"]:
-        also = f"; {row['reason']}" if row["reason"] else ""
-        row["estimate_status"] = EstimateStatus.INCOMPLETE.value
-        row["reason"] = f"{_errors(row['n_error'])}: the bounds say what could have been{also}"
-
-
-def _errors(count: int) -> str:
-    return f"{count} case{'' if count == 1 else 's'} with an ERROR"
-
-
 def _resampled(
-    estimands: Sequence[Estimand], sums: ClusterSums, place: dict[int, int], draws: Draws
+    estimands: Sequence[Estimand], sums: ClusterSums, place: dict[int, int], resamples: Resamples
 ) -> dict[int, Floats]:
     """Bootstrap replicates of every difference, by its number."""
     wanted = {number: estimand for number, estimand in enumerate(estimands) if estimand.difference}
     columns = sorted({place[id(term)] for estimand in wanted.values() for term in estimand.terms})
     if not columns:
         return {}
-    ratios = draws.resamples.ratios(sums.sums[:, columns], sums.counts[:, columns])
+    ratios = resamples.ratios(sums.sums[:, columns], sums.counts[:, columns])
     local = {column: number for number, column in enumerate(columns)}
     return {
         number: np.asarray(
@@ -238,7 +196,12 @@ def _resampled(
 
 
 def _tests(
-    estimands: Sequence[Estimand], sums: ClusterSums, values: Floats, place: dict[int, int], draws: Draws
+    estimands: Sequence[Estimand],
+    sums: ClusterSums,
+    values: Floats,
+    place: dict[int, int],
+    units: Units,
+    draws: Draws,
 ) -> dict[int, tuple[str, float]]:
     """Name and p of every tested contrast, by its number.
 
@@ -246,18 +209,24 @@ def _tests(
     """
     found: dict[int, tuple[str, float]] = {}
     clustered: list[tuple[int, int]] = []
+    shifted: dict[int, Floats] = {}
     for number, estimand in enumerate(estimands):
         if not estimand.tested:
             continue
         (term,) = estimand.terms
         column = place[id(term)]
-        kept = values[term.counted, column]
+        kept = values[term.counted, column] - estimand.null
+        if estimand.null:
+            shifted[number] = ClusterSums.of(
+                (values - estimand.null)[:, [column]], term.counted[:, None], units.starts
+            ).sums
         if sums.counts[:, column].max() <= 1 and np.isin(kept, (-1.0, 0.0, 1.0)).all():
             found[number] = MCNEMAR, mcnemar_p(int((kept > 0).sum()), int((kept < 0).sum()))
         else:
             clustered.append((number, column))
     if clustered:
-        p, names = draws.signs.p_values(sums.sums[:, [column for _, column in clustered]])
+        columns = [shifted.get(number, sums.sums[:, [column]]) for number, column in clustered]
+        p, names = draws.signs.p_values(np.concatenate(columns, axis=1))
         found.update({number: (name, float(q)) for (number, _), name, q in zip(clustered, names, p, strict=True)})
     return found
 
@@ -280,10 +249,3 @@ def _patients_apart(values: Floats, counted: Bools, units: Units, chosen: list[i
     event, rest = (np.where(kept, part, 0.0) for part in (values[:, chosen], 1 - values[:, chosen]))
     apart = [np.logical_or.reduceat(part[:, 0] != part[:, 1], units.starts).sum() for part in (event, rest)]
     return int(min(apart))
-
-
-def _plain(value: Any) -> Any:
-    """Python numbers, rounded; NaN as null."""
-    if isinstance(value, (float, np.floating)):
-        return None if math.isnan(value) else round(float(value), _DIGITS) + 0.0
-    return value.item() if isinstance(value, np.generic) else value

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 
 from ..contracts.enums import ArmName, Denominator, Metric
 from .clusters import Bools
-from .estimand import Context, Estimand, Term, over_variants
+from .estimand import Context, Estimand, Term, difference, over_variants
 from .reading import LOST, Reading
+from .registry import metric
 from .trial_index import Ints
 
+ORDER_FAMILY = "flips_reverse_shuffle"
 Side = Callable[[Ints], Bools]
 
 FLIP_DENOMINATORS = (
@@ -20,18 +22,39 @@ FLIP_DENOMINATORS = (
 )
 
 
+@metric(Metric.FLIP_RATE, strata=True)
 def flip_rate(context: Context) -> Iterator[Estimand]:
     """F = mean 1[d(arm) ≠ d(base)], draw 0, over pairs that the denominator admits."""
     for arm in context.compared:
         yield from _flips(context.reading, arm, Metric.FLIP_RATE)
 
 
+@metric(Metric.FLIP_DIFFERENCE)
+def flip_difference(context: Context) -> Iterator[Estimand]:
+    """Flip rate of reverse minus that of shuffle, paired: is it the order that matters, or that it is another?"""
+    if {ArmName.REVERSE, ArmName.SHUFFLE} <= set(context.arms):
+        reading = context.reading
+        terms = [flips(reading, arm, Denominator.ALL) for arm in (ArmName.REVERSE, ArmName.SHUFFLE)]
+        yield Estimand(
+            Metric.FLIP_DIFFERENCE,
+            Denominator.ALL,
+            ArmName.REVERSE,
+            (difference(*terms),),
+            reference_arm=ArmName.SHUFFLE,
+            difference=True,
+            tested=True,
+            family=ORDER_FAMILY,
+        )
+
+
+@metric(Metric.LABEL_SWAP_INCONSISTENCY, strata=True)
 def label_swap_inconsistency(context: Context) -> Iterator[Estimand]:
     """Flips of label_swap, answers mapped back to the label before they are compared (PROTOCOLS 0.5)."""
     if ArmName.LABEL_SWAP in context.compared:
         yield from _flips(context.reading, ArmName.LABEL_SWAP, Metric.LABEL_SWAP_INCONSISTENCY)
 
 
+@metric(Metric.SLOT_FOLLOWING, strata=True)
 def slot_following(context: Context) -> Iterator[Estimand]:
     """Share of pairs with a label in both whose answer stayed in its slot while the labels moved."""
     if ArmName.LABEL_SWAP not in context.compared:
@@ -49,6 +72,7 @@ def slot_following(context: Context) -> Iterator[Estimand]:
     )
 
 
+@metric(Metric.FLIP_DIRECTION)
 def flip_direction(context: Context) -> Iterator[Estimand]:
     """Where flips go, each direction a share of all pairs.
 

@@ -10,10 +10,12 @@ from ..contracts.enums import ArmName, Denominator, Metric
 from ..contracts.problems import StudyError
 from .clusters import Bools
 from .estimand import Context, Estimand, Term, over_variants
-from .reading import Reading
+from .reading import Counts, Reading
+from .registry import metric
 from .trial_index import Ints
 
 
+@metric(Metric.D_SAME)
 def d_same(context: Context) -> Iterator[Estimand]:
     """Per arm, P(two draws of the same request disagree), over unordered pairs of draws of each case."""
     for arm in context.arms:
@@ -25,6 +27,7 @@ def d_same(context: Context) -> Iterator[Estimand]:
         )
 
 
+@metric(Metric.D_CROSS)
 def d_cross(context: Context) -> Iterator[Estimand]:
     """Per arm, P(a draw of the arm and a draw of base disagree), over all pairs of draws of each case."""
     for arm in context.compared:
@@ -37,6 +40,7 @@ def d_cross(context: Context) -> Iterator[Estimand]:
         )
 
 
+@metric(Metric.DELTA, strata=True)
 def delta(context: Context) -> Iterator[Estimand]:
     """Δ = d_cross − ½(d_same(base) + d_same(arm)), whose expectation per case is ½‖p − q‖² ≥ 0.
 
@@ -96,8 +100,8 @@ def assert_floor_is_zero(reading: Reading) -> None:
         )
 
 
-def _pairs(count: Ints) -> Ints:
-    return count * (count - 1) // 2
+def _pairs(count: Ints | Counts) -> Ints:
+    return count.astype(np.int64) * (count - 1) // 2
 
 
 def _term(apart: Ints, pairs: Ints, asked: Ints) -> Term:

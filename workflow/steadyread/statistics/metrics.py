@@ -1,33 +1,39 @@
-"""The register of metrics. A metric is one function from a reading to its estimands, and one entry."""
+"""Every metric: importing the modules lets their functions claim their entries of the register."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ..contracts.enums import Metric
-from .accuracy import accuracy, accuracy_difference, readout_agreement
+from . import accuracy, agreement, curves, evidence, flips, floor, overcommitment, selective, slots
 from .estimand import Context, Estimand
-from .flips import flip_direction, flip_rate, label_swap_inconsistency, slot_following
-from .floor import d_cross, d_same, delta
-from .overcommitment import overcommitment, overcommitment_difference, status_share
+from .registry import METRICS
+from .statistic import ArmTest, Statistic
 
-METRICS: dict[Metric, Callable[[Context], Iterable[Estimand]]] = {
-    Metric.ACCURACY: accuracy,
-    Metric.ACCURACY_DIFFERENCE: accuracy_difference,
-    Metric.FLIP_RATE: flip_rate,
-    Metric.FLIP_DIRECTION: flip_direction,
-    Metric.LABEL_SWAP_INCONSISTENCY: label_swap_inconsistency,
-    Metric.SLOT_FOLLOWING: slot_following,
-    Metric.OVERCOMMITMENT: overcommitment,
-    Metric.OVERCOMMITMENT_DIFFERENCE: overcommitment_difference,
-    Metric.STATUS_SHARE: status_share,
-    Metric.D_SAME: d_same,
-    Metric.D_CROSS: d_cross,
-    Metric.DELTA: delta,
-    Metric.READOUT_AGREEMENT: readout_agreement,
-}
+MODULES = (accuracy, agreement, curves, evidence, flips, floor, overcommitment, selective, slots)
+"""Where the functions of the register stand."""
 
 
-def estimands_of(context: Context) -> list[Estimand]:
-    """Everything that is estimated of one model under one readout."""
-    return [estimand for metric in METRICS.values() for estimand in metric(context)]
+@dataclass(frozen=True)
+class Asked:
+    """What is estimated of one model under one readout: means, what is no mean, tests of several arms."""
+
+    means: tuple[Estimand, ...]
+    statistics: tuple[Statistic, ...]
+    tests: tuple[ArmTest, ...]
+
+
+def asked_of(context: Context, metrics: Iterable[Metric] = tuple(Metric)) -> Asked:
+    """Everything that is estimated, in the order of the register; or some metrics alone."""
+    chosen = set(metrics)
+    found = [item for name in Metric if name in chosen for item in METRICS[name].function(context)]
+    return Asked(
+        tuple(item for item in found if isinstance(item, Estimand)),
+        tuple(item for item in found if isinstance(item, Statistic)),
+        tuple(item for item in found if isinstance(item, ArmTest)),
+    )
+
+
+STRATIFIED = tuple(name for name in Metric if METRICS[name].strata)
+"""Metrics that are estimated in every stratum too."""

@@ -9,6 +9,7 @@ from ..contracts.enums import ArmName, Denominator, Metric, OutcomeStatus
 from .clusters import Bools
 from .estimand import Context, Estimand, Term, difference, over_variants
 from .reading import LOST, Reading
+from .registry import metric
 
 SHARES = (OutcomeStatus.UNSURE, OutcomeStatus.REFUSED, OutcomeStatus.UNPARSED, OutcomeStatus.TRUNCATED)
 HEADLINE_FAMILY = "overcommitment_matched_lesion"
@@ -26,15 +27,17 @@ def share_of(reading: Reading, arm: ArmName, event: Bools) -> Term:
     return over_variants(event, decision >= 0, decision == LOST)
 
 
+@metric(Metric.OVERCOMMITMENT, strata=True)
 def overcommitment(context: Context) -> Iterator[Estimand]:
     """OC = mean 1[CATEGORICAL] per arm, where UNSURE was offered."""
     if not context.unsure:
         return
     for arm in COMMITMENT_ARMS:
         if arm in context.arms:
-            yield Estimand(Metric.OVERCOMMITMENT, Denominator.ALL, arm, (_commitment(context.reading, arm),))
+            yield Estimand(Metric.OVERCOMMITMENT, Denominator.ALL, arm, (commitment(context.reading, arm),))
 
 
+@metric(Metric.OVERCOMMITMENT_DIFFERENCE, strata=True)
 def overcommitment_difference(context: Context) -> Iterator[Estimand]:
     """OC(matched_removed) − OC(lesion_removed), the headline, and ΔOC = OC(base) − OC(lesion_removed).
 
@@ -49,7 +52,7 @@ def overcommitment_difference(context: Context) -> Iterator[Estimand]:
                 Metric.OVERCOMMITMENT_DIFFERENCE,
                 Denominator.ALL,
                 arm,
-                (difference(_commitment(context.reading, arm), _commitment(context.reading, ArmName.LESION_REMOVED)),),
+                (difference(commitment(context.reading, arm), commitment(context.reading, ArmName.LESION_REMOVED)),),
                 reference_arm=ArmName.LESION_REMOVED,
                 difference=True,
                 tested=tested,
@@ -57,6 +60,7 @@ def overcommitment_difference(context: Context) -> Iterator[Estimand]:
             )
 
 
+@metric(Metric.STATUS_SHARE)
 def status_share(context: Context) -> Iterator[Estimand]:
     """Share of each status other than ANSWERED among an arm's responses."""
     codes = context.reading.codes
@@ -72,5 +76,6 @@ def status_share(context: Context) -> Iterator[Estimand]:
             )
 
 
-def _commitment(reading: Reading, arm: ArmName) -> Term:
+def commitment(reading: Reading, arm: ArmName) -> Term:
+    """Whether each unit's answer under an arm is a label; mean over the arm's variants."""
     return share_of(reading, arm, reading.codes.categorical(reading.arm(arm)))

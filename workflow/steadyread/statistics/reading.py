@@ -6,7 +6,7 @@ both are the same label, both UNSURE, both REFUSED, and so on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,10 +17,14 @@ from numpy.typing import NDArray
 
 from ..contracts.enums import ArmName, OutcomeStatus
 from ..contracts.problems import StudyError
-from .clusters import Bools
+from .clusters import Bools, Floats
 from .trial_index import Column, Ints, TrialIndex, Units
 
-OUTCOME_COLUMNS = ("trial_id", "model_id", "readout", "outcome_status", "answer_kind", "label", "slot")
+Counts = NDArray[np.int32]
+OUTCOME_COLUMNS = (
+    *("trial_id", "model_id", "readout", "outcome_status", "answer_kind", "label", "slot"),
+    *("confidence", "option_logprobs"),
+)
 ABSENT = -2
 """The item was not asked under this presentation."""
 LOST = -1
@@ -72,6 +76,15 @@ class Reading:
         How many draws gave each decision, shape (units, columns, decisions).
     lost_draws
         How many draws ended in ERROR, shape (units, columns).
+    confidence
+        Of the decision at draw 0, renormalised over all shown options, shape (units, columns); NaN
+        where the engine offers none.
+    option_logprobs
+        By column, log-probabilities of the shown options at draw 0, shape (units, options), NaN
+        where there are none; of base and label_cycle alone, which is what PriDe reads.
+    places
+        Shown slot of each label and of UNSURE at draw 0, shape (units, columns, labels + 1); −1
+        where not offered or not asked.
     """
 
     model: str
@@ -81,8 +94,11 @@ class Reading:
     columns: tuple[Column, ...]
     decisions: Ints
     slots: Ints
-    draws: Ints
-    lost_draws: Ints
+    draws: Counts
+    lost_draws: Counts
+    confidence: Floats
+    option_logprobs: Mapping[int, Floats]
+    places: NDArray[np.int16]
 
     @cached_property
     def _columns_of(self) -> dict[ArmName, list[int]]:
@@ -143,16 +159,36 @@ def read_model(index: TrialIndex, outcomes: pa.Table, model: str, readout: str) 
     first = draw == 0
     decisions[unit[first], column[first]] = decision[first]
     slots[unit[first], column[first]] = slot[first]
-    draws = np.zeros((*shape, codes.count), dtype=np.int64)
+    confidence = np.full(shape, np.nan)
+    given = np.full(len(decided), np.nan)
+    given[place] = pc.fill_null(outcomes["confidence"], np.nan).to_numpy()
+    confidence[unit[first], column[first]] = given[asked][first]
+    # 32 bits: five draws of every request of 25 models would fill the memory otherwise
+    draws = np.zeros((*shape, codes.count), dtype=np.int32)
     valid = decision >= 0
     np.add.at(draws, (unit[valid], column[valid], decision[valid]), 1)
-    lost = np.zeros(shape, dtype=np.int64)
+    lost = np.zeros(shape, dtype=np.int32)
     np.add.at(lost, (unit[~valid], column[~valid]), 1)
-    return Reading(model, readout, codes, index.units, index.columns, decisions, slots, draws, lost)
+    return Reading(
+        model=model,
+        readout=readout,
+        codes=codes,
+        units=index.units,
+        columns=index.columns,
+        decisions=decisions,
+        slots=slots,
+        draws=draws,
+        lost_draws=lost,
+        confidence=confidence,
+        option_logprobs=_option_logprobs(index, outcomes, place),
+        places=index.shown,
+    )
 
 
-def readings_of(index: TrialIndex, outcomes: pa.Table, models: Sequence[str]) -> dict[str, dict[str, Reading]]:
-    """Every model under every readout it has: model → readout → reading.
+def readings_of(
+    index: TrialIndex, outcomes: pa.Table, models: Sequence[str]
+) -> Iterator[tuple[str, dict[str, Reading]]]:
+    """Every model under every readout it has, one model at a time: its id, and readout → reading.
 
     Raises
     ------
@@ -160,18 +196,36 @@ def readings_of(index: TrialIndex, outcomes: pa.Table, models: Sequence[str]) ->
         If a model of the study has no outcomes, or outcomes belong to a model that is not of it.
     """
     outcomes = outcomes.filter(pc.equal(outcomes["answer_kind"], "choice"))
-    strangers = set(pc.unique(outcomes["model_id"]).to_pylist()) - set(models)
+    found = set(pc.unique(outcomes["model_id"]).to_pylist())
+    strangers = found - set(models)
     if strangers:
         raise StudyError(f"outcomes hold models {sorted(strangers)}, the study asks {list(models)}: run score again")
-    found: dict[str, dict[str, Reading]] = {}
+    for model in models:
+        if model not in found:
+            raise StudyError(f"model {model} has no outcomes: run infer and score for it, or take it out of `models`")
     for model in models:
         own = outcomes.filter(pc.equal(outcomes["model_id"], model))
-        if not own.num_rows:
-            raise StudyError(f"model {model} has no outcomes: run infer and score for it, or take it out of `models`")
-        found[model] = {
-            readout: read_model(index, own.filter(pc.equal(own["readout"], readout)), model, readout)
-            for readout in sorted(pc.unique(own["readout"]).to_pylist())
-        }
+        yield (
+            model,
+            {
+                readout: read_model(index, own.filter(pc.equal(own["readout"], readout)), model, readout)
+                for readout in sorted(pc.unique(own["readout"]).to_pylist())
+            },
+        )
+
+
+def _option_logprobs(index: TrialIndex, outcomes: pa.Table, place: Ints) -> dict[int, Floats]:
+    """Log-probabilities of the shown options by column, draw 0, for the columns that PriDe reads."""
+    columns = [n for n, item in enumerate(index.columns) if item.arm in (ArmName.BASE, ArmName.LABEL_CYCLE)]
+    if ArmName.LABEL_CYCLE not in {index.columns[n].arm for n in columns}:
+        return {}
+    width = index.places.shape[1]
+    read = np.isin(index.column[place], columns) & (index.draw[place] == 0)
+    rows = outcomes["option_logprobs"].filter(pa.array(read)).to_pylist()
+    found = {n: np.full((len(index.units.item_ids), width), np.nan) for n in columns}
+    for spot, values in zip(place[read], rows, strict=True):
+        if values is not None:
+            found[int(index.column[spot])][index.unit[spot], : len(values)] = values
     return found
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +30,9 @@ TRIAL_COLUMNS = (
     "parent_trial_id",
     "model_id",
     "options",
+    "strata",
 )
+CASE_COLUMNS = ("case_id", "label", "split")
 
 
 @dataclass(frozen=True)
@@ -52,11 +56,20 @@ class Units:
         Index of each patient's first unit, shape (patients,).
     truth
         Place of the true label in the list of labels, −1 where unknown, shape (units,).
+    splits
+        The split each unit's case belongs to; None where the cohort names none.
+    strata
+        What each unit's trials are known by: name → value.
+    patient_ids
+        The patients in order, shape (patients,).
     """
 
     item_ids: tuple[str, ...]
     starts: Ints
     truth: Ints
+    splits: tuple[str | None, ...] = ()
+    strata: tuple[Mapping[str, str], ...] = ()
+    patient_ids: tuple[str, ...] = ()
 
     @property
     def patients(self) -> int:
@@ -88,6 +101,14 @@ class TrialIndex:
     draw: Ints
     places: Ints
 
+    @cached_property
+    def shown(self) -> NDArray[np.int16]:
+        """Slot of each label and of UNSURE by item and presentation, shape (units, columns, labels + 1)."""
+        result = np.full((len(self.units.item_ids), len(self.columns), self.places.shape[1]), -1, dtype=np.int16)
+        first = np.flatnonzero(self.draw == 0)
+        result[self.unit[first], self.column[first]] = self.places[first]
+        return result
+
     def meant_for(self, model: str) -> NDArray[np.bool_]:
         """Trials that a model was to be asked: its own, and those for all."""
         own = pc.or_kleene(self.model_id.is_null(), pc.equal(self.model_id, model))
@@ -118,7 +139,7 @@ def index_trials(trials: pa.Table, cases: pa.Table, labels: tuple[str, ...]) -> 
     trials
         All shards, at least the columns TRIAL_COLUMNS.
     cases
-        At least `case_id` and `label`.
+        At least the columns CASE_COLUMNS.
     labels
         The diagnostic labels in canonical order.
 
@@ -168,8 +189,28 @@ def _units(trials: pa.Table, cases: pa.Table, labels: tuple[str, ...]) -> tuple[
     if missing:
         raise StudyError(f"{len(missing)} cases with trials are not in the table of cases: run from register_cohort")
     truth = np.array([code[label_of[case]] for case in table["case_id"].to_pylist()], dtype=np.int64)
-    units = Units(tuple(item_ids.to_pylist()), starts.astype(np.int64), truth)
-    return units, _ints(pc.index_in(trials["item_id"], value_set=item_ids))
+    split_of = dict(zip(cases["case_id"].to_pylist(), cases["split"].to_pylist(), strict=True))
+    place = _ints(pc.index_in(trials["item_id"], value_set=item_ids))
+    units = Units(
+        item_ids=tuple(item_ids.to_pylist()),
+        starts=starts.astype(np.int64),
+        truth=truth,
+        splits=tuple(split_of[case] for case in table["case_id"].to_pylist()),
+        strata=_strata(trials, place, len(item_ids)),
+        patient_ids=tuple(clusters[starts.astype(np.int64)].tolist()),
+    )
+    return units, place
+
+
+def _strata(trials: pa.Table, place: Ints, units: int) -> tuple[Mapping[str, str], ...]:
+    """What all of a unit's trials together are known by; `runs_matched` stands on one arm's alone."""
+    found: list[dict[str, str]] = [{} for _ in range(units)]
+    first = _ints(trials["draw"]) == 0
+    arm = np.array(trials["arm"].to_pylist(), dtype=object)
+    chosen = np.flatnonzero(first & ((arm == ArmName.BASE.value) | (arm == ArmName.MATCHED_REMOVED.value)))
+    for unit, pairs in zip(place[chosen].tolist(), trials["strata"].take(pa.array(chosen)).to_pylist(), strict=True):
+        found[unit].update(dict(pairs))
+    return tuple(found)
 
 
 def _roots(trials: pa.Table, ids: pa.Array, draw: Ints, arm: NDArray[np.object_]) -> Ints:

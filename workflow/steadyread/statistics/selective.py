@@ -1,0 +1,261 @@
+"""Knowing when: calibration and selective prediction on base (PROTOCOLS S1).
+
+Confidence is the probability of the decision, renormalised over all shown options. Where an engine
+offers none there are no rows but those of the verbal operating point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from ..contracts.enums import ArmName, Denominator, Metric
+from ..identity.seeds import uniform
+from .clusters import Bools, Floats
+from .estimand import Context, Estimand, Term
+from .ranking import OfRanking, Ranking, Working
+from .reading import LOST
+from .registry import metric
+from .statistic import OfSums, Statistic, mean_of
+from .trial_index import Units
+
+BINS = 10
+RISKS = (0.01, 0.05, 0.1, 0.2)
+COVERAGES = tuple(step / 10 for step in range(1, 11))
+COSTS = (1, 10)
+"""c of effective reliability: what a wrong answer costs, where a right one earns 1."""
+TEST = "test"
+"""The split on which thresholds are tried; every other split tells them."""
+
+
+@dataclass(frozen=True)
+class Base:
+    """The answers on base of cases with a known label, shape (units,) each."""
+
+    known: Bools
+    counted: Bools
+    lost: Bools
+    categorical: Bools
+    right: Bools
+    confidence: Floats
+
+    @classmethod
+    def of(cls, context: Context) -> Base:
+        """Gather them; a label without a confidence is the least sure of the labels."""
+        reading = context.reading
+        (column,) = reading.of_arm(ArmName.BASE)
+        decision, truth = reading.decisions[:, column], reading.units.truth
+        known = truth >= 0
+        counted = known & (decision >= 0)
+        return cls(
+            known,
+            counted,
+            known & (decision == LOST),
+            counted & reading.codes.categorical(decision),
+            counted & (decision == truth),
+            reading.confidence[:, column],
+        )
+
+    @property
+    def sure(self) -> Bools:
+        """Answers with a label that carry a confidence."""
+        result: Bools = self.categorical & np.isfinite(self.confidence)
+        return result
+
+
+@metric(Metric.COVERAGE)
+def coverage(context: Context) -> Iterator[Estimand]:
+    """Verbal UNSURE as an operating point: the share of cases with a known label that got a diagnosis."""
+    base = Base.of(context)
+    yield _share(Metric.COVERAGE, Denominator.LABEL_KNOWN, base.categorical, base.counted, base.lost)
+
+
+@metric(Metric.SELECTIVE_ACCURACY)
+def selective_accuracy(context: Context) -> Iterator[Estimand]:
+    """Verbal UNSURE as an operating point: accuracy among the diagnoses; metric accuracy counts abstention wrong."""
+    base = Base.of(context)
+    yield _share(Metric.SELECTIVE_ACCURACY, Denominator.ANSWERED_KNOWN, base.right, base.categorical, base.lost)
+
+
+def _share(name: Metric, denominator: Denominator, event: Bools, counted: Bools, lost: Bools) -> Estimand:
+    value = event.astype(np.float64)
+    low = np.where(counted, value, 0.0)
+    return Estimand(name, denominator, ArmName.BASE, (Term(value, counted, lost, low, np.where(lost, 1.0, low)),))
+
+
+@metric(Metric.ECE)
+def ece(context: Context) -> Iterator[Statistic]:
+    """Expected calibration error: Σ_b n_b/N · |accuracy_b − mean confidence_b| over 10 bins of equal width.
+
+    Over answers with a label and a confidence. The error of a finite sample is above 0 by chance alone.
+    """
+    base = Base.of(context)
+    if not base.sure.any():
+        return
+    held = np.stack([base.sure & (_bins(base) == number) for number in range(BINS)], axis=1)
+    confidence = np.where(base.sure, base.confidence, 0.0)[:, None] * held
+    yield Statistic(
+        Metric.ECE,
+        Denominator.ANSWERED_KNOWN,
+        ArmName.BASE,
+        OfSums(np.concatenate([confidence, held & base.right[:, None], held], axis=1).astype(np.float64), _ece),
+        base.sure,
+        base.lost,
+        events=base.sure & ~base.right,
+    )
+
+
+def _ece(sums: Floats) -> Floats:
+    confidence, right, held = (sums[..., part * BINS : (part + 1) * BINS] for part in range(3))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result: Floats = np.abs(right - confidence).sum(axis=-1) / held.sum(axis=-1)
+    return result
+
+
+@metric(Metric.RELIABILITY)
+def reliability(context: Context) -> Iterator[Statistic]:
+    """Accuracy of the answers in each bin of confidence; `parameter` is the bin's mean confidence."""
+    base = Base.of(context)
+    bins = _bins(base)
+    for number in range(BINS):
+        held = base.sure & (bins == number)
+        if held.any():
+            value = base.right.astype(np.float64)
+            yield Statistic(
+                Metric.RELIABILITY,
+                Denominator.ANSWERED_KNOWN,
+                ArmName.BASE,
+                mean_of(Term(value, held, base.lost, value, value)),
+                held,
+                base.lost,
+                variant=f"{number / BINS:.1f} to {(number + 1) / BINS:.1f}",
+                parameter=float(base.confidence[held].mean()),
+                events=held & ~base.right,
+                curve=True,
+            )
+
+
+def _bins(base: Base) -> Floats:
+    """Bin of each answer: [0, .1), …, [.9, 1]."""
+    scaled = np.floor(np.where(base.sure, base.confidence, 0.0) * BINS + 1e-9)
+    return np.minimum(scaled, BINS - 1)
+
+
+@metric(Metric.AURC)
+def aurc(context: Context) -> Iterator[Statistic]:
+    """Area under risk–coverage; e + (1 − e) ln(1 − e) at best, for an error rate e."""
+    yield from _ranked(context, Metric.AURC, Working.aurc)
+
+
+@metric(Metric.AUGRC)
+def augrc(context: Context) -> Iterator[Statistic]:
+    """Area under generalised risk–coverage; e²/2 at best."""
+    yield from _ranked(context, Metric.AUGRC, Working.augrc)
+
+
+@metric(Metric.RISK_AT_COVERAGE)
+def risk_at_coverage(context: Context) -> Iterator[Statistic]:
+    """Selective risk at the first working point of so much coverage; the risk–coverage curve."""
+    for value in COVERAGES:
+        yield from _ranked(
+            context, Metric.RISK_AT_COVERAGE, partial(Working.risk_at, coverage=value), value, curve=True
+        )
+
+
+@metric(Metric.COVERAGE_AT_RISK)
+def coverage_at_risk(context: Context) -> Iterator[Statistic]:
+    """C@r: the largest coverage with a selective risk of at most r."""
+    for value in RISKS:
+        yield from _ranked(context, Metric.COVERAGE_AT_RISK, partial(Working.coverage_at, risk=value), value)
+
+
+def _ranked(
+    context: Context,
+    name: Metric,
+    read: Callable[[Working], Floats],
+    parameter: float | None = None,
+    curve: bool = False,
+) -> Iterator[Statistic]:
+    base = Base.of(context)
+    if not base.sure.any():
+        return
+    confidence = np.where(base.sure, base.confidence, 0.0)
+    ranking = Ranking.of(confidence, base.categorical, base.right, base.counted)
+    yield Statistic(
+        name,
+        Denominator.LABEL_KNOWN,
+        ArmName.BASE,
+        OfRanking(ranking, read),
+        base.counted,
+        base.lost,
+        parameter=parameter,
+        events=base.counted & ~base.right,
+        curve=curve,
+    )
+
+
+@metric(Metric.EFFECTIVE_RELIABILITY)
+def effective_reliability(context: Context) -> Iterator[Statistic]:
+    """Φ_c: 1 for a right answer, −c for a wrong one, 0 for none; answers below a threshold are withheld.
+
+    After Whitehead et al. (arXiv 2204.13631). The threshold is the best one on other patients: on
+    every split but `test` where the cohort has such a split (the rest is then tried), else on the
+    other half of the patients, and the other way round. Of equally good thresholds the highest.
+    """
+    base = Base.of(context)
+    if not base.sure.any():
+        return
+    tried = _folds(context.reading.units, context.seed)
+    for cost in COSTS:
+        value, counted = np.zeros(len(base.known)), np.zeros(len(base.known), dtype=bool)
+        for test, telling in tried:
+            threshold = _threshold(base, telling & base.counted, cost)
+            answered = base.categorical & (np.where(base.sure, base.confidence, 0.0) >= threshold)
+            own = test & base.counted
+            value = np.where(own, np.where(answered, np.where(base.right, 1.0, -float(cost)), 0.0), value)
+            counted |= own
+        yield Statistic(
+            Metric.EFFECTIVE_RELIABILITY,
+            Denominator.LABEL_KNOWN,
+            ArmName.BASE,
+            mean_of(Term(value, counted, base.lost, value, value)),
+            counted,
+            base.lost,
+            parameter=float(cost),
+            events=counted & (value != 0),
+            both_sides=False,
+            span=(-float(cost), 1.0),
+            nothing="no case with a known label was answered in a half whose threshold the other half tells",
+        )
+
+
+def _threshold(base: Base, telling: Bools, cost: int) -> float:
+    """Confidence above which answering pays on some units; infinite where answering never does."""
+    sure = telling & base.categorical
+    confidence = np.where(base.sure, base.confidence, 0.0)[sure]
+    gain = np.where(base.right[sure], 1.0, -float(cost))
+    order = np.argsort(-confidence, kind="stable")
+    confidence, total = confidence[order], np.cumsum(gain[order])
+    if not len(confidence):
+        return np.inf
+    best, threshold = 0.0, np.inf
+    for place in np.flatnonzero(np.append(confidence[1:] != confidence[:-1], True)):
+        if total[place] > best + 1e-12:
+            best, threshold = float(total[place]), float(confidence[place])
+    return threshold
+
+
+def _folds(units: Units, seed: int) -> list[tuple[Bools, Bools]]:
+    """(units a threshold is tried on, units that tell it)."""
+    test = np.array([split == TEST for split in units.splits])
+    other = np.array([split not in (None, TEST) for split in units.splits])
+    if test.any() and other.any():
+        return [(test, other)]
+    order = sorted(range(units.patients), key=lambda number: uniform(seed, "folds", units.patient_ids[number]))
+    half = np.zeros(units.patients, dtype=bool)
+    half[order[::2]] = True
+    first = np.repeat(half, np.diff([*units.starts.tolist(), len(units.item_ids)]))
+    return [(first, ~first), (~first, first)]
