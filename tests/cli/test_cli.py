@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
@@ -17,25 +16,13 @@ from steadyread.stages.dispatch import run_stage
 RUN = CliRunner()
 
 
-@pytest.fixture
-def root(tmp_path, project, monkeypatch) -> Path:
-    """A project with the real configuration and lock, as the working directory."""
-    shutil.copytree(project / "config", tmp_path / "config")
-    for folder in ("envs", "models"):
-        shutil.copytree(project / folder, tmp_path / folder)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("STEADYREAD_STORE", str(tmp_path / "store"))
-    monkeypatch.delenv("STEADYREAD_REALDATA", raising=False)
-    return tmp_path
-
-
 def states(root: Path) -> dict[str, doctor.State]:
     return {finding.what: finding.state for finding in doctor.examine(root)}
 
 
 def test_every_command_is_described(root):
     text = RUN.invoke(app, ["--help"]).output
-    for command in ("replay", "doctor", "fetch-models"):
+    for command in ("replay", "doctor", "compare", "power", "fetch-models"):
         assert command in text
 
 

@@ -1,1 +1,1 @@
-"""The steadyread command: inspect, replay, doctor."""
+"""The steadyread command: replay, doctor, compare, power, fetch-models."""

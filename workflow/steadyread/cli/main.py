@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ..contracts.enums import Readout
 from ..contracts.problems import StudyError
 
 app = typer.Typer(
@@ -100,6 +101,77 @@ def doctor() -> None:
         if finding.advice:
             typer.echo(f"{'':8} {'':{width}}  → {finding.advice}")
     raise typer.Exit(1 if any(finding.state.value == "missing" for finding in findings) else 0)
+
+
+@app.command()
+def compare(
+    model: Annotated[str, typer.Argument(help="The model.")],
+    reference: Annotated[str, typer.Argument(help="What it is compared with.")],
+    study: Annotated[str, typer.Option(help="The study, or <study>-limitN.")] = "default",
+    readout: Annotated[Readout, typer.Option(help="How decisions are read.")] = Readout.TEXT,
+    metric: Annotated[list[str] | None, typer.Option(help="Only this metric; may be given several times.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Every metric, not the headline ones alone.")] = False,
+    csv: Annotated[Path | None, typer.Option(help="Write every difference, all readouts and columns, here.")] = None,
+) -> None:
+    """Compare two models on the same patients: MODEL minus REFERENCE, with intervals.
+
+    The study must have asked both; they need not stand in statistics.comparisons.
+    """
+    from .compare import compare_models, metrics_named, report
+
+    try:
+        metrics = metrics_named(metric or ())
+        pair = compare_models(model, reference, study, Path.cwd())
+        for line in report(pair, readout, metrics, every):
+            typer.echo(line)
+        if csv is not None:
+            csv.write_text(pair.csv(), encoding="utf-8", newline="\n")
+            typer.echo(f"every difference: {csv}")
+    except (StudyError, ValueError, OSError) as error:
+        raise fail(error) from error
+
+
+@app.command()
+def power(
+    difference: Annotated[float | None, typer.Option(help="Patients needed for so many points.")] = None,
+    patients: Annotated[int | None, typer.Option(help="What so many patients can show.")] = None,
+    precision: Annotated[float | None, typer.Option(help="Patients for an interval of ± so many points.")] = None,
+    study: Annotated[str | None, typer.Option(help="What this study had the power to detect.")] = None,
+    discordance: Annotated[float, typer.Option(help="Share of cases whose two outcomes differ.")] = 0.2,
+    share: Annotated[float, typer.Option(help="The share an interval is around.")] = 0.5,
+    icc: Annotated[float, typer.Option(help="Intra-class correlation within the patient.")] = 0.3,
+    cases: Annotated[float, typer.Option(help="Cases per patient.")] = 2,
+    wanted: Annotated[float, typer.Option("--power", help="Power.")] = 0.8,
+    alpha: Annotated[float, typer.Option(help="Level of the two-sided test.")] = 0.05,
+    readout: Annotated[Readout, typer.Option(help="With --study: how decisions are read.")] = Readout.TEXT,
+) -> None:
+    """Say how many patients a difference or an interval needs, or what can be found with those there are.
+
+    Give one of --difference, --precision, --patients and --study.
+    """
+    from ..statistics.power import Design
+    from .power import for_difference, for_patients, for_precision, for_study
+
+    asked = {"difference": difference, "precision": precision, "patients": patients, "study": study}
+    given = [f"--{name}" for name, value in asked.items() if value is not None]
+    try:
+        if len(given) != 1:
+            found = " and ".join(given) or "none"
+            raise StudyError(f"found {found}, expected one of --difference, --precision, --patients and --study")
+        design = Design(cases, icc, 1 - alpha, wanted)
+        if study is not None:
+            lines = for_study(study, readout, Path.cwd())
+        elif difference is not None:
+            lines = for_difference(difference, discordance, design)
+        elif precision is not None:
+            lines = for_precision(precision, share, design)
+        else:
+            assert patients is not None
+            lines = for_patients(patients, discordance, share, design)
+        for line in lines:
+            typer.echo(line)
+    except (StudyError, ValueError) as error:
+        raise fail(error) from error
 
 
 @app.command("fetch-models")
