@@ -11,7 +11,7 @@ from typing import Any
 from ..statistics.analysis_plan import KnownAnswers, Plan, PlanMark
 from .format import counted
 
-ABSENT = "(not there)"
+NOT_SET = "not set"
 
 _WRITTEN = {
     KnownAnswers.NONE: "It was written before any model of this study was asked.",
@@ -104,4 +104,4 @@ def _changed(changed: Sequence[Any], code: bool) -> str:
 
 
 def _text(value: Any) -> str:
-    return ABSENT if value is None else json.dumps(value, ensure_ascii=False)
+    return NOT_SET if value is None else json.dumps(value, ensure_ascii=False)

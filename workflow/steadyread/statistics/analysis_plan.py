@@ -91,7 +91,7 @@ def plan_analysis(inputs: Files, outputs: Files, settings: PlanAnalysisSettings,
 
 
 def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The settings that differ, by dotted key: {setting, before, now}; null where a setting is absent."""
+    """The settings that differ, by dotted key: {setting, before, now}; one that is absent counts as null."""
     old, new = flat(before), flat(now)
     return [
         {"setting": key, "before": old.get(key), "now": new.get(key)}

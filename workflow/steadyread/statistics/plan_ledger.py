@@ -2,8 +2,9 @@
 
 A plan is no input of inference, so a changed plan asks no model again. Snakemake calls
 `PlanLedger.record` before its first job, and not in a dry run. A run in which plan or code changed
-adds a line; no line is ever changed, and each names the one before it. What the reports say of the
-plan comes through `PlanLedger.params`, which gives the same before and after the line is written.
+adds a line; no line is ever changed, and each names the one before it, so that a line changed by hand
+is noticed (the last ones taken away are not: no file can prove that of itself). What the reports say
+of the plan comes through `PlanLedger.params`, the same before and after the line is written.
 """
 
 from __future__ import annotations
