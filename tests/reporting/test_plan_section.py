@@ -20,7 +20,7 @@ SECOND = {
     **FIRST,
     "digest": "b" * 32,
     "answers": "in_study",
-    "settings": {"seed": 1, "statistics": {"confidence": 0.9}},
+    "settings": {"seed": 1, "statistics": {"confidence": 0.9, "strata": ["site"]}},
 }
 
 
