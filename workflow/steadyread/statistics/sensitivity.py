@@ -114,7 +114,7 @@ def sensitivity_rows(
     study: str,
 ) -> list[dict[str, Any]]:
     """The rows of the sensitivity table; tables need only the columns that are read, in any order."""
-    contrasts = tested_contrasts(estimates)
+    contrasts = contrasts_with_p(estimates)
     if not contrasts:
         return []
     index = index_trials(trials, cases, settings.cohort.labels)
@@ -128,7 +128,7 @@ def sensitivity_rows(
     return rows
 
 
-def tested_contrasts(estimates: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+def contrasts_with_p(estimates: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Differences between two arms, of one model over the whole cohort, that carry a p."""
     return [
         row
