@@ -186,6 +186,22 @@ _STAGES = (
         ("reporting/templates/*.j2",),
     ),
     Stage("walkthrough", "steadyread.reporting.walkthrough", ("report.readout",), (), (*FIGURES, "pandas", "nbclient")),
+    Stage(
+        "simulate_validity",
+        "steadyread.statistics.validity.simulate",
+        (
+            "seed",
+            "statistics.confidence",
+            "statistics.resamples",
+            "statistics.curve_resamples",
+            "statistics.permutations",
+            "statistics.min_patients_with_event",
+        ),
+        (),
+        (*TABLES, "scipy"),
+    ),
+    Stage("validity_table", "steadyread.reporting.validity", ("report.dpi",), (), FIGURES),
+    Stage("check_validity", "steadyread.statistics.validity.check"),
 )
 
 STAGES: dict[str, Stage] = {stage.name: stage for stage in _STAGES}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 RUNS = 20_000
 """Simulated studies of each cell."""
-BATCH = 1_000
+BATCH = 500
 """Studies that share bootstrap weights or signs; fresh ones for each batch."""
 
 SHARES = (0.02, 0.05, 0.08, 0.1, 0.2, 0.3, 0.5)
