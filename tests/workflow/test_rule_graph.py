@@ -19,7 +19,10 @@ NOW = time.time()
 STUDIES = ("default", "real_sample", "s1_full")
 PROFILES = ((), ("--profile", "slurm"))
 PER_SHARD = ("slice_volumes", "mark_lesions", "perturb_images", "compose_trials")
-ONCE = ("register_cohort", "check_cohort", "estimate", "account_cases", "main_table", "flips_figure", "flow_diagram")
+ONCE = (
+    *("register_cohort", "check_cohort", "estimate", "account_cases", "main_table", "flips_figure", "flow_diagram"),
+    *("plan_analysis", "published_table"),
+)
 
 
 def fill(root: Path, study: str, *folders: str, shards: int = 2, models: tuple[str, ...] = ()) -> None:
@@ -128,6 +131,21 @@ def test_a_limit_is_a_tree_of_its_own(tree):
     text = tree.run("-n", "--config", "limit=4")
     assert "results/default-limit4/cohort/cases.parquet" in text
     assert "results/default/cohort" not in text
+
+
+def test_a_dry_run_writes_nothing_into_a_study(tree):
+    """Not even the plan of its analysis."""
+    assert tree.planned()["plan_analysis"] == 1
+    assert not (tree.root / "results").exists()
+
+
+def test_a_changed_analysis_asks_no_model_again(tree):
+    """The plan is no input of inference."""
+    text = (tree.root / "workflow" / "rules" / "inference.smk").read_text()
+    assert "analysis_plan" not in text
+    planned = tree.planned("outcomes", "--config", "models=[coin-2]")
+    assert "infer" in planned
+    assert "plan_analysis" not in planned
 
 
 def test_a_configfile_is_read_whole(tree):
