@@ -17,7 +17,8 @@ from steadyread.reporting.flips_figure import FlipsFigureSettings, flips_figure
 from steadyread.reporting.format import cell
 from steadyread.reporting.lookup import Book
 from steadyread.reporting.main_table import MainTableSettings, main_table
-from steadyread.reporting.panels import notes_of, panels_of
+from steadyread.reporting.notes import notes_of
+from steadyread.reporting.panels import panels_of
 from steadyread.reporting.settings import ListedModel, display_order
 from steadyread.stages.job import Files
 

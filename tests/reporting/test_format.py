@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from steadyread.contracts.enums import ArmName, Denominator, EstimateStatus, Metric, OutcomeStatus, Readout
+from steadyread.contracts.enums import ArmName, Denominator, EstimateStatus, OutcomeStatus, Readout
 from steadyread.reporting import names
 from steadyread.reporting.format import (
     ABSENT,
@@ -67,13 +67,13 @@ def test_an_incomplete_estimate_without_interval_says_both(estimate):
 
 
 def test_a_detectable_difference_of_zero_is_left_out(estimate):
-    assert contrast_extras(estimate(mde=0.0, p_holm=0.25)) == ["0.250", ""]
-    assert contrast_extras(estimate(mde=0.24)) == ["", "24.0"]
+    assert contrast_extras(estimate(mde=0.0, p=0.125, p_holm=0.25)) == ["0.125", "0.250", ""]
+    assert contrast_extras(estimate(mde=0.24)) == ["", "", "24.0"]
 
 
 @pytest.mark.parametrize(("difference", "shown"), [(0.999, "99.9"), (1.0, "> 100"), (1.99, "> 100")])
 def test_no_difference_of_shares_above_100_points_is_printed(estimate, difference, shown):
-    assert contrast_extras(estimate(mde=difference)) == ["", shown]
+    assert contrast_extras(estimate(mde=difference)) == ["", "", shown]
 
 
 def test_noise_that_was_not_measured_is_not_undefined(estimate):
@@ -95,7 +95,6 @@ def test_an_ok_estimate_without_interval_says_so(estimate):
     ("table", "words"),
     [
         (names.ARMS, ArmName),
-        (names.METRICS, Metric),
         (names.DENOMINATORS, Denominator),
         (names.READOUTS, Readout),
         (names.STATUSES, EstimateStatus),

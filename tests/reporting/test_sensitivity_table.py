@@ -73,7 +73,15 @@ def test_a_line_says_contrast_ratio_both_p_and_agreement():
 def test_what_could_not_be_fitted_has_no_number_and_its_reason_stands_below():
     (line,) = sensitivity_lines([UNDEFINED], [])
     assert line.texts[2:] == ("–", "", "0.030", "undefined")
-    assert "- no case differs between the two arms" in markdown_text([UNDEFINED], [], synthetic=False)
+    assert "- no case differs between the two arms: 1 contrast" in markdown_text([UNDEFINED], [], synthetic=False)
+
+
+def test_a_contrast_without_a_model_is_shown_where_the_primary_test_found_it_and_counted_where_not():
+    found, quiet = UNDEFINED, {**UNDEFINED, "model": "model-b", "p_primary": 1.0}
+    text = markdown_text([found, quiet], [], synthetic=False)
+    assert "| model-a |" in text
+    assert "| model-b |" not in text
+    assert "no case differs between the two arms: 2 contrasts" in text
 
 
 def test_models_stand_in_the_study_s_order_and_the_text_readout_first():

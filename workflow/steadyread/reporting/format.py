@@ -5,11 +5,12 @@ Every number stands with its denominator n. An estimate without an interval says
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ..contracts.enums import EstimateStatus, Metric, Unit
-from .names import STATUSES
+from .names import SPREADS, STATUSES
 
 ABSENT = "·"
 """A cell for which there is no estimate."""
@@ -30,14 +31,47 @@ def percent(value: float | None, signed: bool = False) -> str:
     return text.replace("-", "−")
 
 
+def number(value: float | None, signed: bool = False) -> str:
+    """A number that is no share, with three decimals; three digits from 10 on; "–" where there is none."""
+    if value is None:
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "−∞"
+    decimals = 3 if abs(value) < 9.9995 else 1 if abs(value) < 99.95 else 0
+    text = f"{value:{'+' if signed else ''}.{decimals}f}"
+    if float(text) == 0:
+        text = f"{0:.{decimals}f}"
+    return text.replace("-", "−")
+
+
+def is_number(row: Row) -> bool:
+    """Whether an estimate is neither a share nor a difference of shares."""
+    return Metric(row["metric"]).unit is Unit.NUMBER
+
+
 def is_difference(row: Row) -> bool:
-    """Whether an estimate is a difference of shares (percentage points, with a sign)."""
+    """Whether an estimate is a difference of shares (percentage points)."""
+    if is_number(row):
+        return False
     return Metric(row["metric"]).unit is Unit.POINTS or row.get("reference_model") is not None
+
+
+def unit_text(row: Row) -> str:
+    """What an estimate is counted in: %, points, or nothing."""
+    return "" if is_number(row) else "points" if is_difference(row) else "%"
+
+
+def printed(row: Row, value: float | None) -> str:
+    """A value in the unit of its row; what can be on either side of 0 carries a sign."""
+    between = row.get("reference_model") is not None
+    if is_number(row):
+        return number(value, signed=between)
+    return percent(value, signed=between or (is_difference(row) and Metric(row["metric"]) not in SPREADS))
 
 
 def value_text(row: Row) -> str:
     """The value alone."""
-    return percent(row["value"], signed=is_difference(row))
+    return printed(row, row["value"])
 
 
 def has_interval(row: Row) -> bool:
@@ -50,8 +84,7 @@ def interval_text(row: Row) -> str:
     """[low, high], or nothing where the estimate has no interval to show."""
     if not has_interval(row):
         return ""
-    signed = is_difference(row)
-    return f"[{percent(row['low'], signed)}, {percent(row['high'], signed)}]"
+    return f"[{printed(row, row['low'])}, {printed(row, row['high'])}]"
 
 
 def not_asked_twice(row: Row) -> bool:
@@ -71,13 +104,13 @@ def status_text(row: Row) -> str:
     if not_asked_twice(row):
         return "not asked twice"
     if status is EstimateStatus.OK and not has_interval(row):
-        return "no interval"
+        # A test has a statistic, and no interval is to be had.
+        return "" if row.get("test") is not None and is_number(row) else "no interval"
     if status is EstimateStatus.INCOMPLETE:
         words += "" if has_interval(row) else ", no interval"
         words += f", {counted(row['n_error'], 'error')}"
         if row["bound_low"] is not None and row["bound_high"] is not None:
-            signed = is_difference(row)
-            words += f", bounds {percent(row['bound_low'], signed)} to {percent(row['bound_high'], signed)}"
+            words += f", bounds {printed(row, row['bound_low'])} to {printed(row, row['bound_high'])}"
     return words
 
 
@@ -92,8 +125,7 @@ def cell(row: Row | None, with_mark: bool = False) -> str:
 
 def sentence_value(row: Row) -> str:
     """The estimate inside a sentence: 48.9 % [41.2, 56.6], n = 180."""
-    unit = "points" if is_difference(row) else "%"
-    parts = [f"{value_text(row)} {unit}", interval_text(row)]
+    parts = [value_text(row), unit_text(row), interval_text(row)]
     text = " ".join(part for part in parts if part)
     status = status_text(row)
     return f"{text}, n = {row['n']}" + (f" ({status})" if status else "")
@@ -117,10 +149,10 @@ def detectable(difference: float | None) -> str:
 
 
 def contrast_extras(row: Row | None) -> list[str]:
-    """The further columns of a contrast: p (Holm) and the detectable difference in points."""
+    """The further columns of a contrast: p, p (Holm) and the detectable difference in points."""
     if row is None:
-        return ["", ""]
-    return [probability(row["p_holm"]), detectable(row["mde"])]
+        return ["", "", ""]
+    return [probability(row["p"]), probability(row["p_holm"]), detectable(row["mde"])]
 
 
 def confidence_text(confidence: float | None) -> str:

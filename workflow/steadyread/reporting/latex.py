@@ -33,6 +33,9 @@ _ESCAPES = str.maketrans(
         "|": r"\textbar{}",
         "…": r"\ldots{}",
         "½": r"$\tfrac{1}{2}$",
+        "κ": r"$\kappa$",
+        "Φ": r"$\Phi$",
+        "∞": r"$\infty$",
     }
 )
 
@@ -62,7 +65,7 @@ def _panel(panel: Panel) -> str:
     # The model heads its own group of rows: one column less.
     header = panel.header[1:]
     if panel.contrasts:
-        words, last = (0.42, r">{\raggedright\arraybackslash}p{0.24\linewidth}") if panel.claims else (0.55, "r")
+        words, last = (0.42, r">{\raggedright\arraybackslash}p{0.24\linewidth}") if panel.claims else (0.5, "r")
         columns = rf">{{\raggedright\arraybackslash}}p{{{words}\linewidth}}{'r' * (len(header) - 2)}{last}"
     else:
         width = rf">{{\raggedleft\arraybackslash}}p{{{0.79 / (len(header) - 1):.3f}\linewidth}}"

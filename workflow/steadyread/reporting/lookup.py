@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 class Book:
-    """The estimates of a study over the whole cohort (stratum "all"), in a fixed order.
+    """The estimates of a study in a fixed order; over the whole cohort (stratum "all") but in `all_rows`.
 
     Differences between two models are kept apart from the estimates of one (`between`, not `rows`).
     Wherever models are listed they stand in the order given; one that it does not name comes behind.
@@ -24,9 +24,12 @@ class Book:
     def __init__(self, rows: Iterable[Row], order: Iterable[str] = ()) -> None:
         self._rank = {model: number for number, model in enumerate(order)}
         self.all_rows: list[Row] = list(rows)
-        whole = [row for row in self.all_rows if row["stratum"] == "all"]
-        self.rows: list[Row] = [row for row in whole if row["reference_model"] is None]
-        self._compared: list[Row] = [row for row in whole if row["reference_model"] is not None]
+        self.whole_rows: list[Row] = [row for row in self.all_rows if row["stratum"] == "all"]
+        self.rows: list[Row] = [row for row in self.whole_rows if row["reference_model"] is None]
+        self._compared: list[Row] = [row for row in self.whole_rows if row["reference_model"] is not None]
+        self._by_metric: dict[str, list[Row]] = {}
+        for row in self.rows:
+            self._by_metric.setdefault(row["metric"], []).append(row)
 
     @classmethod
     def read(cls, path: Path, order: Iterable[str] = ()) -> Book:
@@ -71,11 +74,8 @@ class Book:
             "reference_arm": reference_arm,
         }
         asked = {key: value for key, value in wanted.items() if value is not None}
-        return [
-            row
-            for row in self.rows
-            if row["metric"] == metric.value and all(row[key] == value for key, value in asked.items())
-        ]
+        found = self._by_metric.get(metric.value, [])
+        return [row for row in found if all(row[key] == value for key, value in asked.items())]
 
     def between(self, model: str, reference: str, readout: str) -> list[Row]:
         """Differences model − reference under a readout."""

@@ -1,6 +1,6 @@
 """Stage `main_table`: one table per study, for machines (CSV) and people (Markdown, LaTeX).
 
-The CSV holds every estimate in full precision; the table for people is laid out in `panels`.
+The CSV holds every estimate over the whole cohort in full precision; the table for people is laid out in `panels`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from .latex import latex_document
 from .lookup import Book
 from .markdown import markdown_escape, markdown_table
 from .names import SYNTHETIC
-from .panels import Panel, notes_of, panels_of, texts_of
+from .notes import notes_of
+from .panels import Panel, panels_of, texts_of
 from .settings import ListedModel, SyntheticFlag, TableStatistics, display_order
 
 
@@ -39,9 +40,9 @@ class MainTableSettings(Section):
 
 
 def csv_text(book: Book, comparisons: Sequence[Comparison] = ()) -> str:
-    """Every estimate with every column, full precision; lists joined by "+", null empty.
+    """Every estimate over the whole cohort with every column, full precision; lists joined by "+", null empty.
 
-    Two columns more say which side was claimed of a difference between two models before the audit,
+    Strata have a table of their own. Two columns more say which side was claimed of a difference between two models before the audit,
     and whether that held (yes, not shown, contradicted).
     """
     claims = claims_by_row(book, comparisons)
@@ -50,7 +51,9 @@ def csv_text(book: Book, comparisons: Sequence[Comparison] = ()) -> str:
     names = ESTIMATES.schema.names
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*names, "claimed", "claim_held"])
-    for row in sorted(book.all_rows, key=lambda row: (row["reference_model"] is not None, place.get(row["model"], -1))):
+    for row in sorted(
+        book.whole_rows, key=lambda row: (row["reference_model"] is not None, place.get(row["model"], -1))
+    ):
         found = claims.get(id(row))
         claim = ["", ""] if found is None else [found.claim, found.held]
         writer.writerow([*["+".join(row[name]) if name == "arms" else row[name] for name in names], *claim])

@@ -52,6 +52,30 @@ READOUTS: dict[Readout, str] = {
     Readout.LOGPROB: "the first token's log-probabilities",
 }
 
+GROUPS: tuple[tuple[str, tuple[ArmName, ...]], ...] = (
+    (
+        "The slices in another order",
+        (ArmName.REVERSE, ArmName.SHUFFLE, ArmName.ROI_FIRST, ArmName.ROI_LAST, ArmName.ROI_AT),
+    ),
+    ("The answer options in another order", (ArmName.LABEL_SWAP, ArmName.LABEL_CYCLE, ArmName.ABSTAIN_FIRST)),
+    (
+        "Part of the evidence",
+        (
+            *(ArmName.LESION_REMOVED, ArmName.LESION_REMOVED_MARGIN, ArmName.REMOVE_FRACTION),
+            *(ArmName.MATCHED_REMOVED, ArmName.ROI_SLICES, ArmName.ROI_CROPS),
+        ),
+    ),
+    ("No evidence", (ArmName.NO_IMAGE, ArmName.BLANK_IMAGE, ArmName.MENTION_ONLY)),
+)
+"""What is varied, for figures: a heading and its arms, in display order; other arms come last."""
+OTHERWISE = "The same in another form"
+"""The heading of the arms that stand in no group."""
+
+NOT_OF_TWO_ARMS = frozenset({Metric.DELTA, Metric.RSTD, Metric.DEBIASED_DIFFERENCE})
+"""Metrics in points that have a reference arm and are no difference between the two arms."""
+SPREADS = frozenset({Metric.RSTD, Metric.ACCURACY_SWING})
+"""Metrics in points that cannot be below 0: they carry no sign."""
+
 STATUSES: dict[EstimateStatus, str] = {
     EstimateStatus.OK: "",
     EstimateStatus.TOO_FEW_EVENTS: "too few events",
@@ -107,6 +131,15 @@ def in_order(arms: Iterable[str]) -> list[str]:
     return sorted(set(arms), key=arm_rank)
 
 
+def grouped(arms: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Arms under the heading of what is varied; headings without an arm are left out."""
+    left = in_order(arms)
+    found = [(title, [arm for arm in left if arm in members]) for title, members in GROUPS]
+    placed = [arm for _, members in found for arm in members]
+    found.append((OTHERWISE, [arm for arm in left if arm not in placed]))
+    return [(title, members) for title, members in found if members]
+
+
 def reason_name(reason: str) -> str:
     """An exclusion reason in words."""
     return Reason(reason).value.replace("_", " ")
@@ -127,6 +160,6 @@ def contrast_name(metric: str, arm: str | None, reference_arm: str | None) -> st
     name = Metric(metric).label
     if arm is None:
         return name
-    if Metric(metric).unit is Unit.POINTS and reference_arm is not None:
+    if Metric(metric).unit is Unit.POINTS and reference_arm is not None and metric not in NOT_OF_TWO_ARMS:
         return f"{name}: {arm_name(arm)} − {arm_name(reference_arm)}"
     return f"{name}: {arm_name(arm)}"

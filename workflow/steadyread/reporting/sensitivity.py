@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,13 +97,18 @@ def sensitivity_lines(rows: Iterable[Row], order: Sequence[str]) -> list[Sensiti
     ]
 
 
+def worth_showing(rows: Iterable[Row]) -> list[Row]:
+    """What stands in front of people: contrasts with an odds ratio, and those the primary test found."""
+    return [row for row in rows if row["odds_ratio"] is not None or row["p_primary"] <= row["level"]]
+
+
 def agreement_sentence(rows: Sequence[Row]) -> str:
     """How many contrasts the two tests agree on, at which level."""
     compared = [row for row in rows if row["agrees"] is not None]
     if not rows:
         return NOTHING
     if not compared:
-        return f"Of {counted(len(rows), 'tested contrast')} none could be fitted: see the reasons in the table."
+        return f"Of {counted(len(rows), 'tested contrast')} none could be fitted."
     agreeing = sum(row["agrees"] for row in compared)
     rest = len(rows) - len(compared)
     left = f" {counted(rest, 'further contrast')} could not be fitted." if rest else ""
@@ -132,14 +138,17 @@ def markdown_text(rows: Sequence[Row], order: Sequence[str], synthetic: bool) ->
     """The table for people in Markdown, a part per readout."""
     parts = ["# Sensitivity analysis of the tests", *([f"> **{SYNTHETIC}**"] if synthetic else []), MEANING]
     parts.append(agreement_sentence(rows))
-    lines = sensitivity_lines(rows, order)
+    lines = sensitivity_lines(worth_showing(rows), order)
     for readout in dict.fromkeys(line.readout for line in lines):
         shown = [line.texts for line in lines if line.readout is readout]
         heading = f"**Read from {markdown_escape(READOUTS[readout])}**"
         parts.append(f"{heading}\n\n{markdown_table(HEADER, shown, words=2)}")
-    reasons = {row["reason"]: None for row in rows if row["reason"]}
+    reasons = Counter(row["reason"] for row in rows if row["reason"])
     if reasons:
-        parts.append("\n".join(f"- {markdown_escape(reason)}" for reason in sorted(reasons)))
+        told = [
+            f"- {markdown_escape(reason)}: {counted(number, 'contrast')}" for reason, number in sorted(reasons.items())
+        ]
+        parts.append("\n".join(["What could not be fitted, or not to the end; the CSV lists every contrast:\n", *told]))
     return "\n\n".join(parts) + "\n"
 
 

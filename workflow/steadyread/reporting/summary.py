@@ -30,7 +30,8 @@ from .flow_account import flow_caption, flows_of, reasons_text
 from .format import cell, confidence_text, counted, one_line, text_list
 from .lookup import Book, only
 from .names import LESION_MEANS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, arm_rank, in_order
-from .panels import MARKS_NOTE, notes_of, panels_of, texts_of
+from .notes import MARKS_NOTE, notes_of
+from .panels import panels_of, texts_of
 from .settings import ListedModel, display_order
 
 TEMPLATES = Path(__file__).parent / "templates"
