@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..config.words import UNSURE
 from ..contracts.enums import ArmName, Denominator, Metric, Readout
 from ..identity.seeds import uniform
 from .clusters import Bools, Floats
@@ -20,6 +21,8 @@ from .trial_index import Ints
 
 PRIDE_PATIENTS, PRIDE_SHARE, PRIDE_LEAST = 5, 0.05, 20
 """Patients that tell the prior, at least and as a share; below so many in all there is none."""
+_TIE = 1e-9
+"""Log-probabilities nearer than this are equal."""
 
 
 @metric(Metric.FIRST_SLOT)
@@ -53,7 +56,8 @@ def rstd(context: Context) -> Iterator[Statistic]:
     """RStd: population standard deviation, over the labels' slots, of the recall of what stood there.
 
     After PriDe (arXiv 2309.03882); the orders of base and label_swap are pooled, so that every label
-    stands in every slot.
+    stands in every slot, and every case in all of them: recalls differ by what a case was right on in
+    one slot and not in another, which is what an event is.
     """
     if ArmName.LABEL_SWAP not in context.arms:
         return
@@ -67,6 +71,7 @@ def rstd(context: Context) -> Iterator[Statistic]:
         [reading.places[:, column, :][np.arange(len(truth)), np.maximum(truth, 0)] for column in columns], 1
     )
     right = (decisions == truth[:, None]) & counted[:, None]
+    differ = right.any(axis=1) & ~right.all(axis=1)
     slots = range(len(reading.codes.labels))
     hits = np.stack([((stood == slot) & right).sum(axis=1) for slot in slots], axis=1)
     held = np.stack([((stood == slot) & counted[:, None]).sum(axis=1) for slot in slots], axis=1)
@@ -78,7 +83,8 @@ def rstd(context: Context) -> Iterator[Statistic]:
         counted,
         lost,
         reference_arm=ArmName.BASE,
-        events=np.asarray((~right & counted[:, None]).any(axis=1)),
+        events=counted & differ,
+        both_sides=False,
         span=(0.0, 0.5),
         nothing="no case with a known label was answered in both orders",
     )
@@ -101,7 +107,9 @@ class Pride:
     prior
         Per unit the prior of each slot, NaN where not all shifts have log-probabilities, (units, slots).
     telling, held_out
-        Units whose patients tell the prior, and the others with log-probabilities on base, (units,).
+        Units whose patients tell the prior, and the others, that have the log-probabilities, (units,).
+    telling_lost, held_out_lost
+        The same of units that lost an answer to an ERROR.
     observed, debiased
         Place of the decision on base in (labels, UNSURE), as observed and with the prior divided out.
     """
@@ -109,63 +117,83 @@ class Pride:
     prior: Floats
     telling: Bools
     held_out: Bools
+    telling_lost: Bools
+    held_out_lost: Bools
     observed: Ints
     debiased: Ints
 
     @classmethod
-    def of(cls, reading: Reading, seed: int) -> Pride | None:
-        """None where no log-probabilities were offered, or there are fewer than PRIDE_LEAST patients.
+    def of(cls, reading: Reading, seed: int) -> Pride:
+        """Estimate prior and decisions; no unit tells or is held out where there is no prior.
 
         The prior of a case is the softmax, over slots, of the mean over shifts of log P(slot); base is
         shift 0. It is averaged over a seeded max(5, 5 %) of patients. For the others
-        P ∝ P_observed / prior.
+        P ∝ P_observed / prior. Fewer than PRIDE_LEAST patients give none.
         """
+        nobody = np.zeros(len(reading.units.truth), dtype=bool)
+        undecided = np.full(len(nobody), -1)
         columns = [*reading.of_arm(ArmName.BASE), *reading.of_arm(ArmName.LABEL_CYCLE)]
         tables = [reading.option_logprobs[column] for column in columns if column in reading.option_logprobs]
-        if len(tables) != len(columns) or len(columns) < 2 or reading.units.patients < PRIDE_LEAST:
-            return None
+        none = cls(np.full((len(nobody), 1), np.nan), nobody, nobody, nobody, nobody, undecided, undecided)
+        if len(tables) != len(columns) or len(columns) < 2:
+            return none
         width = len(columns)  # as many shifts as options
         logs = np.stack([table[:, :width] for table in tables])
-        whole: Bools = np.asarray(np.isfinite(logs).all(axis=(0, 2)))
-        if not whole.any():
-            return None
-        mean = np.where(whole[:, None], logs.mean(axis=0, where=whole[None, :, None]), 0.0)
+        asked = (reading.decisions[:, columns] >= LOST).all(axis=1)
+        lost = asked & (reading.decisions[:, columns] == LOST).any(axis=1)
+        whole: Bools = asked & ~lost & np.isfinite(logs).all(axis=(0, 2))
+        telling = _telling(reading, whole | lost, seed)
+        if telling is None:
+            return none
+        mean = np.where(whole[:, None], logs, 0.0).mean(axis=0)
         prior = np.exp(mean - mean.max(axis=1, keepdims=True))
         prior = np.where(whole[:, None], prior / prior.sum(axis=1, keepdims=True), np.nan)
-        telling = _telling(reading, whole, seed)
         if not (telling & whole).any():
-            return None
+            return replace(none, telling_lost=lost & telling, held_out_lost=lost & ~telling)
         average = prior[telling & whole].mean(axis=0)
-        shown = logs[0] - np.log(average)[None, :]
+        shown = logs[0] - np.log(np.maximum(average, np.finfo(np.float64).tiny))[None, :]
         held_out = whole & ~telling
         return cls(
             prior,
             telling & whole,
             held_out,
+            lost & telling,
+            lost & ~telling,
             _decided(reading, columns[0], logs[0], held_out),
             _decided(reading, columns[0], shown, held_out),
         )
 
 
-def _telling(reading: Reading, whole: Bools, seed: int) -> Bools:
-    """The units of the patients who tell the prior: a draw by patient, whoever else is in the study."""
+def _telling(reading: Reading, able: Bools, seed: int) -> Bools | None:
+    """The units of the patients who tell the prior: a draw by patient; None where there are too few.
+
+    Drawn among the patients who have log-probabilities or lost them, so that an ERROR changes
+    nobody's part.
+    """
     units = reading.units
-    drawn = sorted(range(units.patients), key=lambda n: uniform(seed, "pride", units.patient_ids[n]))
-    able = np.logical_or.reduceat(whole, units.starts)
-    drawn = [number for number in drawn if able[number]]
-    wanted = max(PRIDE_PATIENTS, math.ceil(PRIDE_SHARE * len(drawn)))
+    of_patient = np.logical_or.reduceat(able, units.starts)
+    drawn = sorted(np.flatnonzero(of_patient), key=lambda n: uniform(seed, "pride", units.patient_ids[n]))
+    if len(drawn) < PRIDE_LEAST:
+        return None
     chosen = np.zeros(units.patients, dtype=bool)
-    chosen[drawn[:wanted]] = True
+    chosen[drawn[: max(PRIDE_PATIENTS, math.ceil(PRIDE_SHARE * len(drawn)))]] = True
     result: Bools = np.repeat(chosen, np.diff([*units.starts.tolist(), len(units.item_ids)]))
     return result
 
 
 def _decided(reading: Reading, column: int, logs: Floats, asked: Bools) -> Ints:
-    """What stands in the slot of the greatest log-probability, as a decision; −1 where not asked."""
-    slot = np.argmax(np.where(asked[:, None], logs, 0.0), axis=1)
+    """The option of the greatest log-probability, as a decision; −1 where not asked.
+
+    Equal ones are decided by content, never by slot: the label first in sorted order, as everywhere
+    (`answers.score`). A slot-follower without its prior is equal but for the last bits.
+    """
     places = reading.places[:, column, :]
-    found = (places == slot[:, None]).argmax(axis=1)
-    return np.where(asked, found, -1)
+    of_option = np.where(places >= 0, np.take_along_axis(logs, np.clip(places, 0, logs.shape[1] - 1), axis=1), -np.inf)
+    of_option = np.where(asked[:, None], of_option, 0.0)
+    equal = of_option >= of_option.max(axis=1, keepdims=True) - _TIE
+    words = [*reading.codes.labels, UNSURE]
+    order = np.array(sorted(range(len(words)), key=words.__getitem__))
+    return np.where(asked, order[equal[:, order].argmax(axis=1)], -1)
 
 
 @metric(Metric.SLOT_PRIOR)
@@ -174,28 +202,22 @@ def slot_prior(context: Context) -> Iterator[Statistic]:
     if not _asked(context):
         return
     pride = Pride.of(context.reading, context.seed)
-    if pride is None:
-        nobody = np.zeros(len(context.reading.units.truth), dtype=bool)
-        yield _prior_of(1, np.zeros(len(nobody)), nobody)
-        return
     for slot in range(pride.prior.shape[1]):
         value = np.where(pride.telling, pride.prior[:, slot], 0.0)
-        yield _prior_of(slot + 1, value, pride.telling)
-
-
-def _prior_of(slot: int, value: Floats, telling: Bools) -> Statistic:
-    nobody = np.zeros(len(value), dtype=bool)
-    return Statistic(
-        Metric.SLOT_PRIOR,
-        Denominator.CALIBRATION,
-        ArmName.LABEL_CYCLE,
-        mean_of(Term(value, telling, nobody, value, value)),
-        telling,
-        nobody,
-        reference_arm=ArmName.BASE,
-        parameter=float(slot),
-        nothing=NOTHING[Denominator.CALIBRATION],
-    )
+        low, high = np.where(pride.telling_lost, 0.0, value), np.where(pride.telling_lost, 1.0, value)
+        term = Term(value, pride.telling, pride.telling_lost, low, high)
+        yield Statistic(
+            Metric.SLOT_PRIOR,
+            Denominator.CALIBRATION,
+            ArmName.LABEL_CYCLE,
+            mean_of(term),
+            term.counted,
+            term.lost,
+            mean=term,
+            reference_arm=ArmName.BASE,
+            parameter=float(slot + 1),
+            nothing=NOTHING[Denominator.CALIBRATION],
+        )
 
 
 @metric(Metric.OBSERVED_ACCURACY)
@@ -220,20 +242,22 @@ def _pride_accuracy(context: Context, name: Metric) -> Iterator[Estimand]:
     if not _asked(context):
         return
     truth = context.reading.units.truth
-    nobody = np.zeros(len(truth), dtype=bool)
-    nothing = np.full(len(truth), -1)
-    found = Pride.of(context.reading, context.seed)
-    pride = Pride(np.empty((len(truth), 0)), nobody, nobody, nothing, nothing) if found is None else found
-    counted = pride.held_out & (truth >= 0)
+    pride = Pride.of(context.reading, context.seed)
+    known = truth >= 0
+    counted, missing = pride.held_out & known, pride.held_out_lost & known
+    # who lost an answer that would have told the prior leaves every debiased decision open
+    moved = bool(pride.telling_lost.any())
+    open_to = missing | pride.telling_lost
 
-    def share(decision: Ints) -> Term:
-        value = (decision == truth).astype(np.float64)
-        return Term(value, counted, nobody, value, value)
+    def share(decision: Ints, lost: Bools, anything: Bools) -> Term:
+        value = np.where(counted, decision == truth, 0.0)
+        return Term(value, counted, lost, np.where(anything, 0.0, value), np.where(anything, 1.0, value))
 
+    debiased = share(pride.debiased, open_to, open_to | moved)
     terms = {
-        Metric.OBSERVED_ACCURACY: share(pride.observed),
-        Metric.DEBIASED_ACCURACY: share(pride.debiased),
-        Metric.DEBIASED_DIFFERENCE: difference(share(pride.debiased), share(pride.observed)),
+        Metric.OBSERVED_ACCURACY: share(pride.observed, missing, missing),
+        Metric.DEBIASED_ACCURACY: debiased,
+        Metric.DEBIASED_DIFFERENCE: difference(debiased, share(pride.observed, open_to, open_to)),
     }
     yield Estimand(
         name,
