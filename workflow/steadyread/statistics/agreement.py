@@ -47,16 +47,28 @@ class Together:
         return int(self.decisions.shape[1])
 
     def same(self) -> Bools:
-        """Units that were decided alike under every presentation they have."""
-        base = self.decisions[:, :1]
-        result: Bools = ((self.decisions == base) | (self.decisions < 0)).all(axis=1)
+        """Units whose decisions, as far as they are known, are all alike."""
+        seen = self.decisions >= 0
+        greatest = np.where(seen, self.decisions, -1).max(axis=1)
+        result: Bools = (~seen | (self.decisions == greatest[:, None])).all(axis=1)
         return result
 
-    def share(self, event: Bools) -> Term:
-        """The share of the counted units with an event; shape (units,)."""
+    def share(self, event: Bools, certain: Bools | None = None, possible: Bools | None = None) -> Term:
+        """The share of the counted units with an event.
+
+        Parameters
+        ----------
+        event
+            Shape (units,), right where the unit is counted.
+        certain, possible
+            Whether a unit that lost an answer has the event whatever that was, and whether it can
+            have it; left out, nothing is known of it.
+        """
         value = event.astype(np.float64)
-        low = np.where(self.counted, value, 0.0)
-        return Term(value, self.counted, self.lost, low, np.where(self.lost, 1.0, low))
+        least = np.zeros_like(value) if certain is None else certain.astype(np.float64)
+        most = np.ones_like(value) if possible is None else possible.astype(np.float64)
+        low, high = np.where(self.lost, least, value), np.where(self.lost, most, value)
+        return Term(value, self.counted, self.lost, low, high)
 
 
 @metric(Metric.KAPPA)
@@ -105,7 +117,8 @@ def any_flip(context: Context) -> Iterator[Estimand]:
     orders = context.asked(context.slice_order)
     if orders:
         together = Together.of(context.reading, orders)
-        yield _several(context, Metric.ANY_FLIP, together, together.share(~together.same()), orders)
+        apart = ~together.same()
+        yield _several(context, Metric.ANY_FLIP, together, together.share(apart, certain=apart), orders)
 
 
 @metric(Metric.PAIRWISE_DISAGREEMENT)
@@ -134,7 +147,7 @@ def reacc(context: Context) -> Iterator[Estimand]:
     truth = context.reading.units.truth
     known = truth >= 0
     right = ((together.decisions == truth[:, None]) | (together.decisions < 0)).all(axis=1)
-    share = together.share(right).within(known)
+    share = together.share(right, possible=right).within(known)
     yield _several(context, Metric.REACC, together, share, arms, Denominator.ALL_ARMS_KNOWN)
 
 
@@ -144,7 +157,8 @@ def recon(context: Context) -> Iterator[Estimand]:
     arms = context.asked(context.evidence_preserving)
     if arms:
         together = Together.of(context.reading, arms)
-        yield _several(context, Metric.RECON, together, together.share(together.same()), arms)
+        same = together.same()
+        yield _several(context, Metric.RECON, together, together.share(same, possible=same), arms)
 
 
 def _several(

@@ -37,7 +37,8 @@ def dose_response(context: Context) -> Iterator[Statistic]:
         return
     for level, counted, lost in _points(context, _doses(context)):
         event = context.reading.codes.categorical(level.decisions)
-        yield _point(Metric.DOSE_RESPONSE, ArmName.REMOVE_FRACTION, level, event, counted, lost)
+        unknown = level.decisions == LOST
+        yield _point(Metric.DOSE_RESPONSE, ArmName.REMOVE_FRACTION, level, event, counted, lost, unknown)
 
 
 @metric(Metric.DOSE_FLIPS)
@@ -57,7 +58,7 @@ def position_accuracy(context: Context) -> Iterator[Statistic]:
         event = (level.decisions == truth) & known
         yield _point(
             Metric.POSITION_ACCURACY, ArmName.ROI_AT, level, event, counted & known, lost & known,
-            denominator=Denominator.ALL_ARMS_KNOWN,
+            level.decisions == LOST, denominator=Denominator.ALL_ARMS_KNOWN,
         )  # fmt: skip
 
 
@@ -105,7 +106,9 @@ def _points(context: Context, levels: list[Level]) -> Iterator[tuple[Level, Bool
 
 
 def _flips(context: Context, name: Metric, arm: ArmName, level: Level, counted: Bools, lost: Bools) -> Statistic:
-    return _point(name, arm, level, level.decisions != context.reading.base()[:, 0], counted, lost)
+    base = context.reading.base()[:, 0]
+    unknown = (level.decisions == LOST) | (base == LOST)
+    return _point(name, arm, level, level.decisions != base, counted, lost, unknown)
 
 
 def _point(
@@ -115,16 +118,21 @@ def _point(
     event: Bools,
     counted: Bools,
     lost: Bools,
+    unknown: Bools,
     denominator: Denominator = Denominator.ALL_ARMS,
 ) -> Statistic:
+    """A point of a curve; `unknown` says where a lost answer hides the event at this very level."""
     value = event.astype(np.float64)
+    low, high = np.where(unknown, 0.0, value), np.where(unknown, 1.0, value)
+    term = Term(value, counted, lost, low, high)
     return Statistic(
         name,
         denominator,
         arm,
-        mean_of(Term(value, counted, lost, value, value)),
+        mean_of(term),
         counted,
         lost,
+        mean=term,
         reference_arm=ArmName.BASE,
         variant=level.variant,
         parameter=level.parameter,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
@@ -39,6 +40,13 @@ class Term:
     def within(self, chosen: Bools) -> Term:
         """The same over some units only; shape (units,)."""
         return replace(self, counted=self.counted & chosen, lost=self.lost & chosen)
+
+    def bounds(self) -> tuple[float, float]:
+        """Least and greatest mean there could have been, had nothing been lost; NaN where no unit could count."""
+        possible = self.counted | self.lost
+        if not possible.any():
+            return math.nan, math.nan
+        return float(self.low[possible].mean()), float(self.high[possible].mean())
 
 
 def over_variants(value: Any, counted: Any, lost: Any, most: Any = 1.0) -> Term:

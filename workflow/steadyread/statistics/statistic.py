@@ -33,6 +33,8 @@ class Statistic(Quantity):
         `both_sides`, as many have a counted unit without one. None: no such rule.
     span
         Least and greatest value there is: the bounds where an answer ended in ERROR.
+    mean
+        Of a mean, its term: the bounds are its own, narrower than `span`.
     curve
         A point of a curve: `statistics.curve_resamples` resamples are enough.
     nothing
@@ -45,12 +47,23 @@ class Statistic(Quantity):
     events: Bools | None = field(default=None, kw_only=True)
     both_sides: bool = field(default=True, kw_only=True)
     span: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
+    mean: Term | None = field(default=None, kw_only=True)
     curve: bool = field(default=False, kw_only=True)
     nothing: str = field(default="no case counts", kw_only=True)
 
     def within(self, chosen: Bools) -> Self:
         """The same over some units only; shape (units,)."""
-        return replace(self, source=self.source.within(chosen), counted=self.counted & chosen, lost=self.lost & chosen)
+        return replace(
+            self,
+            source=self.source.within(chosen),
+            counted=self.counted & chosen,
+            lost=self.lost & chosen,
+            mean=None if self.mean is None else self.mean.within(chosen),
+        )
+
+    def bounds(self) -> tuple[float, float]:
+        """Least and greatest value there could have been, had no answer ended in ERROR."""
+        return self.span if self.mean is None else self.mean.bounds()
 
 
 class Source(Protocol):
