@@ -58,9 +58,13 @@ class Working:
         return result
 
     def coverage_at(self, risk: float) -> Floats:
-        """Largest coverage with a selective risk of at most so much; 0 where no working point has it."""
+        """Largest coverage with a selective risk of at most so much; 0 where no working point has it.
+
+        NaN where a resample holds no case: it says nothing of coverage.
+        """
         allowed = self.held & (self.risk <= risk + 1e-12)
-        result: Floats = np.where(allowed, self.coverage, 0.0).max(axis=1)
+        largest = np.where(allowed, self.coverage, 0.0).max(axis=1)
+        result: Floats = np.where(self.held[:, -1], largest, np.nan)
         return result
 
 

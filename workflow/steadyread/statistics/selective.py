@@ -124,13 +124,15 @@ def reliability(context: Context) -> Iterator[Statistic]:
         held = base.sure & (bins == number)
         if held.any():
             value = base.right.astype(np.float64)
+            term = Term(value, held, base.lost, np.where(held, value, 0.0), np.where(base.lost, 1.0, value))
             yield Statistic(
                 Metric.RELIABILITY,
                 Denominator.ANSWERED_KNOWN,
                 ArmName.BASE,
-                mean_of(Term(value, held, base.lost, value, value)),
+                mean_of(term),
                 held,
                 base.lost,
+                mean=term,
                 variant=f"{number / BINS:.1f} to {(number + 1) / BINS:.1f}",
                 parameter=float(base.confidence[held].mean()),
                 events=held & ~base.right,
@@ -204,39 +206,61 @@ def effective_reliability(context: Context) -> Iterator[Statistic]:
     After Whitehead et al. (arXiv 2204.13631). The threshold is the best one on other patients: on
     every split but `test` where the cohort has such a split (the rest is then tried), else on the
     other half of the patients, and the other way round. Of equally good thresholds the highest.
+    Where the others told nothing, there is no threshold, and the cases do not count.
     """
     base = Base.of(context)
     if not base.sure.any():
         return
     tried = _folds(context.reading.units, context.seed)
     for cost in COSTS:
-        value, counted = np.zeros(len(base.known)), np.zeros(len(base.known), dtype=bool)
-        for test, telling in tried:
-            threshold = _threshold(base, telling & base.counted, cost)
-            answered = base.categorical & (np.where(base.sure, base.confidence, 0.0) >= threshold)
-            own = test & base.counted
-            value = np.where(own, np.where(answered, np.where(base.right, 1.0, -float(cost)), 0.0), value)
-            counted |= own
+        term, lost = _reliable(base, tried, float(cost))
         yield Statistic(
             Metric.EFFECTIVE_RELIABILITY,
             Denominator.LABEL_KNOWN,
             ArmName.BASE,
-            mean_of(Term(value, counted, base.lost, value, value)),
-            counted,
-            base.lost,
+            mean_of(term),
+            term.counted,
+            lost,
             parameter=float(cost),
-            events=counted & (value != 0),
+            events=term.counted & (term.value != 0),
             both_sides=False,
-            span=(-float(cost), 1.0),
+            mean=term,
             nothing="no case with a known label was answered in a half whose threshold the other half tells",
         )
 
 
-def _threshold(base: Base, telling: Bools, cost: int) -> float:
+def _reliable(base: Base, tried: list[tuple[Bools, Bools]], cost: float) -> tuple[Term, Bools]:
+    """What each case earns at the threshold that other cases tell, and where an answer was lost.
+
+    A lost answer among those that tell a threshold may have moved it either way: the answers it is
+    tried on may then be given or withheld.
+    """
+    gain = np.where(base.right, 1.0, np.where(base.categorical, -cost, 0.0))
+    value, low, high = np.zeros(len(gain)), np.zeros(len(gain)), np.zeros(len(gain))
+    counted, missing, lost = (np.zeros(len(gain), dtype=bool) for _ in range(3))
+    for test, telling in tried:
+        if not (telling & (base.counted | base.lost)).any():
+            continue
+        threshold = _threshold(base, telling & base.counted, cost)
+        answered = base.categorical & (np.where(base.sure, base.confidence, 0.0) >= threshold)
+        own = test & base.counted
+        value = np.where(own & answered, gain, value)
+        moved = bool((telling & base.lost).any())
+        low = np.where(own, np.minimum(gain, 0.0) if moved else value, low)
+        high = np.where(own, np.maximum(gain, 0.0) if moved else value, high)
+        low, high = (np.where(test & base.lost, end, side) for end, side in ((-cost, low), (1.0, high)))
+        told = bool((telling & base.counted).any())
+        counted |= own & told
+        missing |= test & base.lost | own & ~np.asarray(told)
+        lost |= (test | telling) & base.lost
+    return Term(value, counted, missing, low, high), lost
+
+
+def _threshold(base: Base, telling: Bools, cost: float) -> float:
     """Confidence above which answering pays on some units; infinite where answering never does."""
     sure = telling & base.categorical
     confidence = np.where(base.sure, base.confidence, 0.0)[sure]
-    gain = np.where(base.right[sure], 1.0, -float(cost))
+    gain = np.where(base.right[sure], 1.0, -cost)
     order = np.argsort(-confidence, kind="stable")
     confidence, total = confidence[order], np.cumsum(gain[order])
     if not len(confidence):
