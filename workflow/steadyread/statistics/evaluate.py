@@ -15,8 +15,8 @@ from ..contracts.enums import Metric
 from .bootstrap import BOOTSTRAP, Resamples, percentile_interval
 from .clusters import Bools, ClusterSums, Floats
 from .cochran import ArmPermutations
-from .estimand import Estimand, Term
-from .permutation import MCNEMAR, SignFlips, mcnemar_p
+from .estimand import Estimand
+from .permutation import BINOMIAL, MCNEMAR, SignFlips, mcnemar_p
 from .power import minimum_detectable_difference
 from .rates import WILSON, design_effect, share_intervals
 from .rows import NOTHING, WHOLE, blank, judge, plain, too_few
@@ -117,7 +117,7 @@ def _describe(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen
     value = sum(factor * columns.mean[column] for factor, column in pairs)
     row["value"] = None if math.isnan(value) else value
     if row["n_error"]:
-        bounds = [_bounds(term) for term in estimand.terms]
+        bounds = [term.bounds() for term in estimand.terms]
         sides = [
             sum(
                 factor * (bound[side] if factor > 0 else bound[1 - side])
@@ -126,13 +126,6 @@ def _describe(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen
             for side in (0, 1)
         ]
         row["bound_low"], row["bound_high"] = sides
-
-
-def _bounds(term: Term) -> tuple[float, float]:
-    possible = term.counted | term.lost
-    if not possible.any():
-        return math.nan, math.nan
-    return float(term.low[possible].mean()), float(term.high[possible].mean())
 
 
 def _share(row: dict[str, Any], columns: _Columns, column: int) -> None:
@@ -205,7 +198,8 @@ def _tests(
 ) -> dict[int, tuple[str, float]]:
     """Name and p of every tested contrast, by its number.
 
-    Exact McNemar where every patient has one unit with an outcome of yes or no, else sign flips.
+    Exact McNemar (of a share against its null: exact binomial) where every patient has one unit with
+    an outcome of yes or no, else sign flips.
     """
     found: dict[int, tuple[str, float]] = {}
     clustered: list[tuple[int, int]] = []
@@ -220,8 +214,9 @@ def _tests(
             shifted[number] = ClusterSums.of(
                 (values - estimand.null)[:, [column]], term.counted[:, None], units.starts
             ).sums
-        if sums.counts[:, column].max() <= 1 and np.isin(kept, (-1.0, 0.0, 1.0)).all():
-            found[number] = MCNEMAR, mcnemar_p(int((kept > 0).sum()), int((kept < 0).sum()))
+        if sums.counts[:, column].max() <= 1 and np.isin(np.abs(kept), (0.0, estimand.null or 1.0)).all():
+            name = BINOMIAL if estimand.null else MCNEMAR
+            found[number] = name, mcnemar_p(int((kept > 0).sum()), int((kept < 0).sum()))
         else:
             clustered.append((number, column))
     if clustered:

@@ -36,12 +36,12 @@ def evaluate_statistics(statistics: Sequence[Statistic], units: Units, draws: Dr
         value = book.value(number)
         row["value"] = None if math.isnan(value) or not row["n"] else value
         if row["n_error"]:
-            row["bound_low"], row["bound_high"] = item.span
+            row["bound_low"], row["bound_high"] = item.bounds()
         if row["value"] is not None:
             reason = _too_few(item, units, draws.rules.min_patients_with_event)
             if reason:
                 too_few(row, reason)
-            else:
+            if not reason or _has_divisor(item):
                 intervals.append(number)
         rows.append(row)
     small = draws.rules.curve_resamples
@@ -51,8 +51,9 @@ def evaluate_statistics(statistics: Sequence[Statistic], units: Units, draws: Dr
     ):
         for number, resampled, divisor in book.resampled(group, draws.resamples.weights[:count]):
             row = rows[number]
-            low, high, valid = percentile_interval(resampled, row["value"], draws.rules.confidence)
-            row["low"], row["high"], row["resamples"], row["interval_method"] = low, high, valid, BOOTSTRAP
+            if row["reason"] is None:
+                low, high, valid = percentile_interval(resampled, row["value"], draws.rules.confidence)
+                row["low"], row["high"], row["resamples"], row["interval_method"] = low, high, valid, BOOTSTRAP
             if divisor is not None:
                 _guard(row, divisor, draws.rules.confidence)
     for item, row in zip(statistics, rows, strict=True):
@@ -77,7 +78,8 @@ def evaluate_pairs(pairs: Sequence[tuple[Statistic, Statistic]], units: Units, d
         value = books[0].value(number) - books[1].value(number)
         row["value"] = value if row["n"] and math.isfinite(value) else None
         if row["n_error"]:
-            row["bound_low"], row["bound_high"] = first.span[0] - second.span[1], first.span[1] - second.span[0]
+            (low, high), (least, greatest) = first.bounds(), second.bounds()
+            row["bound_low"], row["bound_high"] = low - greatest, high - least
         if row["value"] is not None and first.events is not None and second.events is not None:
             apart = _patients((first.counted & first.events) != (second.counted & second.events), units)
             if apart < draws.rules.min_patients_with_event:
@@ -86,14 +88,15 @@ def evaluate_pairs(pairs: Sequence[tuple[Statistic, Statistic]], units: Units, d
                 )
         rows.append(row)
     for curve in (True, False):
-        numbers = [n for n, row in enumerate(rows) if row["value"] is not None and row["reason"] is None]
-        numbers = [n for n in numbers if pairs[n][0].curve is curve]
+        numbers = [n for n, row in enumerate(rows) if row["value"] is not None and pairs[n][0].curve is curve]
+        numbers = [n for n in numbers if rows[n]["reason"] is None or _has_divisor(pairs[n][0])]
         weights = (draws.curve_resamples if curve else draws.resamples).weights
         for one, two in zip(*(book.resampled(numbers, weights) for book in books), strict=True):
             row = rows[one[0]]
-            found = percentile_interval(one[1] - two[1], row["value"], draws.rules.confidence)
-            row["low"], row["high"], row["resamples"] = found
-            row["interval_method"] = BOOTSTRAP
+            if row["reason"] is None:
+                found = percentile_interval(one[1] - two[1], row["value"], draws.rules.confidence)
+                row["low"], row["high"], row["resamples"] = found
+                row["interval_method"] = BOOTSTRAP
             for _, _, divisor in (one, two):
                 if divisor is not None and row["value"] is not None:
                     _guard(row, divisor, draws.rules.confidence)
@@ -130,6 +133,11 @@ def _guard(row: dict[str, Any], divisor: Floats, confidence: float) -> None:
         for key in ("value", "low", "high", "resamples", "interval_method"):
             row[key] = None
         row["reason"] = "the difference it is a share of is not told from 0: its interval includes 0"
+
+
+def _has_divisor(item: Statistic) -> bool:
+    """Whether its value stands only where its divisor is told from 0, be there an interval or not."""
+    return isinstance(item.source, OfSums) and item.source.divisor is not None
 
 
 def _too_few(item: Statistic, units: Units, needed: int) -> str | None:

@@ -19,6 +19,7 @@ from .clusters import Floats
 EXACT_SIGN_FLIP = "patient sign flip, exact"
 SAMPLED_SIGN_FLIP = "patient sign flip, {count} permutations"
 MCNEMAR = "exact McNemar"
+BINOMIAL = "exact binomial"
 _BLOCK = 512
 _SLACK = 1e-9
 

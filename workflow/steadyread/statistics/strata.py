@@ -42,6 +42,9 @@ def strata_of(units: Units, names: Sequence[str] | None = None) -> list[Stratum]
     """
     known = sorted({name for facts in units.strata for name in facts})
     chosen = known if names is None else [name for name in known if name in names]
+    strange = sorted(set(names or ()) - set(known))
+    if strange:
+        _LOG.warning("no case carries strata %s of statistics.strata; the cases carry %s", strange, known)
     found = []
     for name in chosen:
         values = [facts.get(name) for facts in units.strata]
