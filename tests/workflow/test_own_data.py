@@ -10,6 +10,7 @@ import nibabel
 import numpy as np
 import pytest
 
+from steadyread.contracts.enums import LESION_ARMS
 from steadyread.contracts.files import read_rows
 from steadyread.contracts.tables import CASES, EXCLUSIONS, FLOW, RESPONSES
 from steadyread.phantom.random_model import write_random_model
@@ -106,7 +107,7 @@ def test_bad_cases_are_left_out_with_their_reason_and_the_rest_goes_on(mine):
     (data / f"{NAME}_4" / "mask.nii.gz").write_bytes(gzip.compress(b"no image"))
     mine.run("--config", "study=mine")
     found = exclusions(mine)
-    lesion_arms = ("lesion_removed", "matched_removed")
+    lesion_arms = [arm.value for arm in LESION_ARMS]
     assert {item for item in found if item[1] is None} == {
         ("c0", None, "missing_file"),
         ("c1", None, "truncated_file"),
