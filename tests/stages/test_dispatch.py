@@ -235,7 +235,7 @@ def test_only_settings_that_matter_reach_a_stage(project):
         if settings.settings_of(name, one, models, {"model": "coin-2"})
         != settings.settings_of(name, two, models, {"model": "coin-2"})
     }
-    assert changed == {"estimate", "flips_figure", "flow_diagram", "summary"}
+    assert changed == {"estimate", "flips_figure", "flow_diagram", "simulate_validity", "summary", "validity_table"}
 
 
 def test_files_by_name():
