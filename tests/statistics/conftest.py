@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -55,6 +57,10 @@ class MadeStudy:
     """What a case's trials under an arm are known by."""
     logprobs: Callable[[Asked], Sequence[float]] | None = None
     """Log-probabilities of the shown options, where the engine offers them."""
+    splits: Callable[[str], str | None] = lambda case: None
+    """The split a case belongs to."""
+    left_out: Callable[[str, str], bool] = lambda case, arm: False
+    """Whether a case is not asked under an arm."""
 
     def truth(self, patient: int) -> str | None:
         return self.labels[patient % len(self.labels)] if self.known else None
@@ -73,6 +79,7 @@ class MadeStudy:
                 "case_id": case,
                 "patient_id": patient,
                 "label": label,
+                "split": self.splits(case),
                 "annotation_kind": "none",
                 "covariates": {},
                 "texts": {},
@@ -96,11 +103,15 @@ class MadeStudy:
         return ARMS[ArmName(arm)].function(facts)
 
     def trial_rows(self) -> list[dict[str, Any]]:
+        return list(self._trials)
+
+    @cached_property
+    def _trials(self) -> list[dict[str, Any]]:
         rows = []
         for case, patient, _ in self.cases():
             base = self._row(case, patient, "base", "", 0, self._options(range(len(self._offered))))
             for arm in self.arms:
-                if arm == "abstain_first" and not self.unsure:
+                if (arm == "abstain_first" and not self.unsure) or self.left_out(case, arm):
                     continue
                 for shown in self.presentations(arm, case):
                     options = self._options(shown.option_order)
@@ -140,7 +151,7 @@ class MadeStudy:
     def outcome_rows(self, readers: Mapping[str, Reader], readouts: Sequence[str] = ("text",)) -> list[dict[str, Any]]:
         truth = {case: label for case, _, label in self.cases()}
         rows = []
-        for trial in self.trial_rows():
+        for trial in self._trials:
             asked = Asked(
                 trial["case_id"],
                 truth[trial["case_id"]],
@@ -154,7 +165,8 @@ class MadeStudy:
                 answer = reader(asked)
                 option = answer not in STATUSES
                 slot = asked.options.index(answer) if option and answer in asked.options else None
-                logs = None if self.logprobs is None else [float(value) for value in self.logprobs(asked)]
+                offered = self.logprobs is not None and answer != "ERROR"
+                logs = [float(value) for value in self.logprobs(asked)] if offered else None
                 for readout in readouts:
                     rows.append(
                         {
@@ -196,11 +208,11 @@ class MadeStudy:
     def tables(
         self, readers: Mapping[str, Reader], readouts: Sequence[str] = ("text",)
     ) -> tuple[pa.Table, pa.Table, pa.Table]:
-        return (
-            TRIALS.from_rows(self.trial_rows()),
-            self.case_table(),
-            OUTCOMES.from_rows(self.outcome_rows(readers, readouts)),
-        )
+        return self._trial_table, self.case_table(), OUTCOMES.from_rows(self.outcome_rows(readers, readouts))
+
+    @cached_property
+    def _trial_table(self) -> pa.Table:
+        return TRIALS.from_rows(self._trials)
 
     def estimates(
         self, readers: Mapping[str, Reader], readouts: Sequence[str] = ("text",), **changes: Any
@@ -221,6 +233,34 @@ class Estimates:
     def one(self, **wanted: Any) -> dict[str, Any]:
         (row,) = self.all(**wanted)
         return row
+
+
+def by_patient(script: Mapping[str, Sequence[str]]) -> Reader:
+    """A reader that answers from a list over patients: that of the arm and variant, of the arm, or of base."""
+
+    def answer(asked: Asked) -> str:
+        answers = script.get(f"{asked.arm} {asked.variant}", script.get(asked.arm, script["base"]))
+        return answers[int(asked.case[1:4])]
+
+    return answer
+
+
+def log_odds(weights: Mapping[str, float], slots: Sequence[float], options: Sequence[str]) -> list[float]:
+    """Log-probabilities of shown options whose chance is proportional to what they say times where they stand."""
+    raw = [weights[option] * slot for option, slot in zip(options, slots, strict=True)]
+    return [math.log(value / sum(raw)) for value in raw]
+
+
+@pytest.fixture(scope="session")
+def scripted() -> Callable[[Mapping[str, Sequence[str]]], Reader]:
+    """Makes a reader from lists over patients."""
+    return by_patient
+
+
+@pytest.fixture(scope="session")
+def log_probabilities() -> Callable[[Mapping[str, float], Sequence[float], Sequence[str]], list[float]]:
+    """Makes log-probabilities from what options say and where they stand."""
+    return log_odds
 
 
 @pytest.fixture(scope="session")
