@@ -15,15 +15,15 @@ from ..config.base import Section
 from ..config.prompt import Prompt, load_prompt, wording_problems
 from ..config.question import QuestionConfig
 from ..config.words import UNSURE
-from ..contracts.enums import AnswerKind, ArmName, Reason, TransformName
+from ..contracts.enums import AnswerKind, ArmName, TransformName
 from ..contracts.files import read_rows, read_table, write_table
 from ..contracts.problems import CaseProblem, StudyError
 from ..contracts.tables import CASES, EXCLUSIONS, IMAGES, ITEMS, LESION_SLICES, MANIFESTS, SLICES, TRIALS
-from ..identity.digests import digest_json
 from ..images.transforms import blank_parameters, box_parameters
 from ..stages.job import ExclusionLog, Files, shard_of
 from .draws import Draw, DrawPlan
 from .messages import compose_messages, symbols_for
+from .request import Request, check_changed, manifest_row, trial_id
 from .views import CaseView, Exclusions, case_views, derived_images
 
 Row = dict[str, Any]
@@ -109,20 +109,6 @@ def _shard(case: Row, settings: ComposeTrialsSettings) -> int:
     return shard_of(case["patient_id"], settings.shards)
 
 
-@dataclass(frozen=True)
-class Request:
-    """What is asked under one presentation of an item."""
-
-    presentation: Presentation
-    images: list[str]
-    options: list[str]
-    messages: list[dict[str, Any]]
-
-    def same_as(self, other: Request) -> bool:
-        """Whether a model would get the very same request."""
-        return (self.images, self.options, self.messages) == (other.images, other.options, other.messages)
-
-
 @dataclass
 class Composer:
     """Composes the trials of one item after another; no item knows of another."""
@@ -177,7 +163,7 @@ class Composer:
                 continue
             try:
                 requests = self._requests(name, facts, view)
-                _check_changed(name, requests, base, view)
+                check_changed(name, requests, base, view)
             except CaseProblem as problem:
                 # Several items of a case share its slices: one row says it.
                 if (view.case_id, name) not in self._logged:
@@ -263,55 +249,3 @@ class Composer:
                 "chain_step": None,
                 "strata": strata,
             }
-
-
-def _check_changed(name: ArmName, requests: list[Request], base: Request, view: CaseView) -> None:
-    """Leave the case out of an arm that would ask of it what base asks, or whose crops are the slices themselves.
-
-    Raises
-    ------
-    CaseProblem
-        NO_CHANGE.
-    """
-    if name is ArmName.BASE or ARMS[name].may_equal_base:
-        return
-    if any(request.same_as(base) for request in requests):
-        raise CaseProblem(Reason.NO_CHANGE, "the arm shows the case exactly as base does")
-    for request in requests:
-        slices = [view.image_of[index] for index in request.presentation.shown]
-        if request.presentation.image_mode is ImageMode.CROPS and request.images == slices:
-            raise CaseProblem(
-                Reason.NO_CHANGE, f"all {len(slices)} lesion boxes reach, with their margin, around the whole slice"
-            )
-
-
-def trial_id(item_id: str, draw: Draw, request: Request) -> str:
-    """The identity of a trial: what is asked, under which name, for which time, of whom."""
-    shown = request.presentation
-    return digest_json(
-        [
-            item_id,
-            draw.arm,
-            shown.variant,
-            shown.replicate,
-            draw.number,
-            draw.model_id,
-            request.messages,
-            request.images,
-            request.options,
-        ]
-    )
-
-
-def manifest_row(item_id: str, arm: ArmName, shown: Presentation) -> Row:
-    """A row of the manifests table."""
-    return {
-        "item_id": item_id,
-        "arm": arm.value,
-        "variant": shown.variant,
-        "replicate": shown.replicate,
-        "shown_indices": list(shown.shown),
-        "removed_indices": list(shown.removed),
-        "option_order": list(shown.option_order),
-        "runs_matched": shown.runs_matched,
-    }
