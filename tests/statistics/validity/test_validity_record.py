@@ -11,12 +11,8 @@ from steadyread.contracts.files import write_table
 from steadyread.contracts.problems import StudyError
 from steadyread.contracts.tables import VALIDITY
 from steadyread.reporting.summary import TEMPLATES
-from steadyread.reporting.validity import (
-    HEADER,
-    ValidityTableSettings,
-    validity_section,
-    validity_table,
-)
+from steadyread.reporting.validity import HEADER, validity_section
+from steadyread.reporting.validity_table import ValidityTableSettings, validity_table
 from steadyread.stages.job import Files
 from steadyread.statistics.validity.check import CheckValiditySettings, check_validity
 from steadyread.statistics.validity.grid import PARTS, PATIENTS

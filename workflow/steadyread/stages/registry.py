@@ -200,7 +200,7 @@ _STAGES = (
         (),
         (*TABLES, "scipy"),
     ),
-    Stage("validity_table", "steadyread.reporting.validity", ("report.dpi",), (), FIGURES),
+    Stage("validity_table", "steadyread.reporting.validity_table", ("report.dpi",), (), FIGURES),
     Stage("check_validity", "steadyread.statistics.validity.check"),
 )
 
