@@ -55,13 +55,24 @@ class Resamples:
         Array of shape (resamples, columns); NaN where a resample holds no counted unit.
         """
         columns = sums.shape[1]
-        both = np.ascontiguousarray(np.concatenate([sums, counts], axis=1))
+        both, place = distinct(np.concatenate([sums, counts], axis=1))
         result = np.empty((len(self.weights), columns))
         for start in range(0, len(self.weights), BLOCK):
             block = self.weights[start : start + BLOCK].astype(np.float64) @ both
             with np.errstate(invalid="ignore", divide="ignore"):
-                result[start : start + BLOCK] = block[:, :columns] / block[:, columns:]
+                result[start : start + BLOCK] = block[:, place[:columns]] / block[:, place[columns:]]
         return result
+
+
+def distinct(matrix: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """The different columns of a matrix, and which of them each column is.
+
+    Most statistics of a study share their denominators: each is weighed once.
+    """
+    place: dict[bytes, int] = {}
+    where = np.array([place.setdefault(column.tobytes(), len(place)) for column in matrix.T], dtype=np.int64)
+    first = np.unique(where, return_index=True)[1]
+    return np.ascontiguousarray(matrix[:, first]), where
 
 
 def percentile_interval(resampled: Floats, value: float, confidence: float) -> tuple[float, float, int]:

@@ -7,9 +7,23 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+
+def membership(starts: NDArray[np.int64], units: int) -> sparse.csr_array:
+    """Which unit belongs to which cluster: a matrix of (clusters, units) that adds units up by cluster.
+
+    Several times faster than numpy's reduceat on many columns.
+
+    Parameters
+    ----------
+    starts
+        Index of each cluster's first unit.
+    """
+    return sparse.csr_array((np.ones(units), np.arange(units), np.append(starts, units)), (len(starts), units))
 
 
 @dataclass(frozen=True)
@@ -38,11 +52,8 @@ class ClusterSums:
             Index of each cluster's first unit.
         """
         kept = np.where(counted, values, 0.0)
-        return cls(
-            np.add.reduceat(kept, starts, axis=0),
-            np.add.reduceat(kept**2, starts, axis=0),
-            np.add.reduceat(counted.astype(np.float64), starts, axis=0),
-        )
+        members = membership(starts, len(kept))
+        return cls(members @ kept, members @ kept**2, members @ counted.astype(np.float64))
 
     @property
     def n(self) -> Floats:

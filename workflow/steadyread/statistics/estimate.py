@@ -149,7 +149,7 @@ def estimate_rows(
                 reading, readings, arms, settings.question.unsure, EVIDENCE_PRESERVING, SLICE_ORDER_ARMS, settings.seed
             )
             asked = asked_of(context)
-            found = reading_rows(asked, index.units, draws, strata)
+            found = whole_rows(asked, index.units, draws) + strata_rows(asked, index.units, draws, strata)
             rows += [{"study": study, "model": model, "readout": readout, **row} for row in found]
             if model in compared:
                 kept[model, readout] = asked
@@ -160,12 +160,18 @@ def estimate_rows(
     return rows
 
 
-def reading_rows(asked: Asked, units: Units, draws: Draws, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
-    """Everything that is estimated of one model under one readout, over the whole cohort and by stratum."""
+def whole_rows(asked: Asked, units: Units, draws: Draws) -> list[dict[str, Any]]:
+    """What is estimated of one model under one readout over the whole cohort."""
     rows = evaluate(asked.means, units, draws)
     rows += evaluate_statistics(asked.statistics, units, draws)
     rows += evaluate_tests(asked.tests, units, draws)
+    return rows
+
+
+def strata_rows(asked: Asked, units: Units, draws: Draws, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
+    """The headline metrics of one model under one readout, stratum by stratum."""
     means = [item for item in asked.means if item.metric in STRATIFIED and item.denominator in STRATUM_DENOMINATORS]
+    rows: list[dict[str, Any]] = []
     for stratum in strata:
         rows += evaluate([item.within(stratum.units) for item in means], units, draws, stratum.name)
     return rows

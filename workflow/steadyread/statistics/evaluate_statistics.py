@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import BLOCK, BOOTSTRAP, percentile_interval
-from .clusters import Bools, Floats
+from .bootstrap import BLOCK, BOOTSTRAP, distinct, percentile_interval
+from .clusters import Bools, Floats, membership
 from .cochran import cochran_q
 from .evaluate import Draws
 from .ranking import OfRanking, Ranking, Working
@@ -167,8 +167,7 @@ class _Book:
         self._patient: Ints = np.repeat(
             np.arange(units.patients), np.diff([*units.starts.tolist(), len(units.item_ids)])
         )
-        self._starts = units.starts
-        self._sums: dict[int, Floats] = {}
+        self._members = membership(units.starts, len(units.item_ids))
         self._totals: dict[bytes, Working] = {}
 
     def value(self, number: int) -> float:
@@ -190,13 +189,14 @@ class _Book:
         ranked = [n for n in numbers if n not in sums]
         found = {n: np.empty(len(weights)) for n in numbers}
         divisors = {n: np.empty(len(weights)) for n in sums if self._of_sums(n).divisor is not None}
-        columns, place = self._columns(sums)
+        every, place = self._columns(sums)
+        columns, column = distinct(every)
         readers = self._readers(ranked)
         for start in range(0, len(weights) if numbers else 0, BLOCK):
             block = weights[start : start + BLOCK].astype(np.float64)
             rows = slice(start, start + len(block))
             if sums:
-                totals = block @ columns
+                totals = (block @ columns)[:, column]
                 for n in sums:
                     source = self._of_sums(n)
                     own = totals[:, place[id(source.parts)]]
@@ -224,7 +224,7 @@ class _Book:
             parts = self._of_sums(number).parts
             if id(parts) not in place:
                 place[id(parts)] = slice(width, width + parts.shape[1])
-                blocks.append(np.add.reduceat(parts, self._starts, axis=0))
+                blocks.append(self._members @ parts)
                 width += parts.shape[1]
         return (np.concatenate(blocks, axis=1) if blocks else np.empty((0, 0))), place
 

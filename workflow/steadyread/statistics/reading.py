@@ -139,7 +139,7 @@ def read_model(index: TrialIndex, outcomes: pa.Table, model: str, readout: str) 
     """
     codes = Codes(index.labels)
     place = index.locate(outcomes["trial_id"])
-    if len(np.unique(place)) < len(place):
+    if len(place) and np.bincount(place).max() > 1:
         raise StudyError(f"model {model}, readout {readout}: a trial has two outcomes: groups overlap, run score again")
     decided = np.where(index.meant_for(model), LOST, ABSENT)
     stood = np.full(len(decided), -1, dtype=np.int64)
@@ -150,7 +150,7 @@ def read_model(index: TrialIndex, outcomes: pa.Table, model: str, readout: str) 
     unit, column, draw = index.unit[asked], index.column[asked], index.draw[asked]
     shape = (len(index.units.item_ids), len(index.columns))
     spot = np.ravel_multi_index((draw, unit, column), (int(index.draw.max()) + 1, *shape))
-    if len(np.unique(spot)) < len(spot):
+    if len(spot) and np.bincount(spot).max() > 1:
         raise StudyError(f"model {model}: two trials are the same draw of one item, arm and variant")
     decision, slot = decided[asked], stood[asked]
 

@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 
 from ..contracts.enums import ArmName, Denominator, Metric
-from ..identity.seeds import uniform
 from .clusters import Bools, Floats
 from .estimand import Context, Estimand, Term
 from .ranking import OfRanking, Ranking, Working
@@ -278,7 +277,7 @@ def _folds(units: Units, seed: int) -> list[tuple[Bools, Bools]]:
     other = np.array([split not in (None, TEST) for split in units.splits])
     if test.any() and other.any():
         return [(test, other)]
-    order = sorted(range(units.patients), key=lambda number: uniform(seed, "folds", units.patient_ids[number]))
+    order = units.drawn(seed, "folds")
     half = np.zeros(units.patients, dtype=bool)
     half[order[::2]] = True
     first = np.repeat(half, np.diff([*units.starts.tolist(), len(units.item_ids)]))

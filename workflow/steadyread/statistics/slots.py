@@ -10,7 +10,6 @@ import numpy as np
 
 from ..config.words import UNSURE
 from ..contracts.enums import ArmName, Denominator, Metric, Readout
-from ..identity.seeds import uniform
 from .clusters import Bools, Floats
 from .estimand import Context, Estimand, Term, difference, over_variants
 from .reading import LOST, Reading
@@ -172,7 +171,7 @@ def _telling(reading: Reading, able: Bools, seed: int) -> Bools | None:
     """
     units = reading.units
     of_patient = np.logical_or.reduceat(able, units.starts)
-    drawn = sorted(np.flatnonzero(of_patient), key=lambda n: uniform(seed, "pride", units.patient_ids[n]))
+    drawn = [number for number in units.drawn(seed, "pride") if of_patient[number]]
     if len(drawn) < PRIDE_LEAST:
         return None
     chosen = np.zeros(units.patients, dtype=bool)

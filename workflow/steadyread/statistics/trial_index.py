@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..config.words import UNSURE
 from ..contracts.enums import ArmName
 from ..contracts.problems import StudyError
+from ..identity.seeds import uniform
 
 Ints = NDArray[np.int64]
 
@@ -75,6 +76,16 @@ class Units:
     def patients(self) -> int:
         """Number of clusters."""
         return len(self.starts)
+
+    def drawn(self, seed: int, name: str) -> list[int]:
+        """The patients in a random order that is a function of the seed, the name and their ids alone."""
+        return list(_drawn(self.patient_ids, seed, name))
+
+
+@lru_cache(maxsize=8)
+def _drawn(patient_ids: tuple[str, ...], seed: int, name: str) -> tuple[int, ...]:
+    # every model and readout of a study asks for the same order
+    return tuple(sorted(range(len(patient_ids)), key=lambda number: uniform(seed, name, patient_ids[number])))
 
 
 @dataclass(frozen=True)
