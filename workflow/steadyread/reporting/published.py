@@ -243,14 +243,17 @@ def section_of(lines: Sequence[Beside], confidence: float | None) -> PublishedSe
     """The table for people, with its notes."""
     sources: dict[str, list[str]] = {}
     for line in lines:
-        notes = sources.setdefault(line.published.where, [])
-        if line.published.note and line.published.note not in notes:
-            notes.append(line.published.note)
+        sources.setdefault(line.published.where, []).append(line.published.note or "")
+    # A note that another one holds already is said once.
+    said = {
+        source: [note for note in dict.fromkeys(notes) if not any(note in other for other in notes if other != note)]
+        for source, notes in sources.items()
+    }
     return PublishedSection(
         HEADER,
         tuple(tuple(line.texts) for line in lines),
         tuple(notes_of(lines, confidence)),
-        tuple((source, tuple(notes)) for source, notes in sources.items()),
+        tuple((source, tuple(filter(None, notes))) for source, notes in said.items()),
         any(line.compared for line in lines),
     )
 
