@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from steadyread.contracts.enums import Metric
 from steadyread.contracts.files import write_table
-from steadyread.contracts.tables import CASES, ESTIMATES, EXCLUSIONS, FLOW, IMAGES, LESION_SLICES, SLICES
+from steadyread.contracts.tables import CASES, ESTIMATES, EXCLUSIONS, FLOW, IMAGES, LESION_SLICES, SENSITIVITY, SLICES
 from steadyread.identity.digests import digest_json
 from steadyread.identity.pixels import image_digest
+from steadyread.reporting.page_tables import DIRECTIONS
 
 Rows = list[dict[str, Any]]
 ARMS = ("base", "repeat", "reverse", "label_swap", "lesion_removed", "matched_removed", "no_image")
@@ -87,6 +89,72 @@ def study_rows(models: tuple[str, ...] = ("model-a", "model-b"), readouts: tuple
     return rows
 
 
+SEVERAL = ["base", "reverse", "label_swap"]
+LEVELS = {
+    "dose_response": ("remove_fraction", (0.0, 0.5, 1.0)),
+    "dose_flips": ("remove_fraction", (0.5, 1.0)),
+    "position_accuracy": ("roi_at", (0.0, 0.5)),
+    "position_flips": ("roi_at", (0.0, 0.5)),
+    "reliability": ("base", (0.55, 0.95)),
+    "risk_at_coverage": ("base", (0.5, 1.0)),
+    "coverage_at_risk": ("base", (0.05, 0.2)),
+    "effective_reliability": ("base", (1.0, 10.0)),
+    "slot_prior": ("label_cycle", (1.0, 2.0, 3.0)),
+}
+"""Metrics of several levels: their arm and their parameters."""
+ONE_ARM = {
+    "kappa": ("reverse", "base"), "flip_difference": ("reverse", "shuffle"), "d_cross": ("reverse", "base"),
+    "first_slot": ("label_swap", "base"), "rstd": ("label_swap", "base"),
+    "observed_accuracy": ("label_cycle", "base"), "debiased_accuracy": ("label_cycle", "base"),
+    "debiased_difference": ("label_cycle", "base"), "scaffold_share": ("mention_only", "no_image"),
+    "coverage": ("base", None), "selective_accuracy": ("base", None), "ece": ("base", None), "aurc": ("base", None),
+    "augrc": ("base", None),
+}  # fmt: skip
+"""Metrics of one arm: it, and the arm beside it."""
+
+
+def whole_reader_rows(model: str = "model-a", readout: str = "text") -> Rows:
+    """A row or more of every metric of the register that `study_rows` has not, each with a value of its own."""
+    made = {row["metric"] for row in study_rows()}
+    rows: Rows = []
+
+    def add(metric: Metric, **given: Any) -> None:
+        share = int(digest_json([metric.value, model, readout, *map(str, given.values())])[:6], 16) / 16**6
+        value = round(0.11 + 0.3 * share, 5)
+        test = {"test": "permutation", "p": 0.041, "low": None, "high": None} if metric is Metric.COCHRAN_Q else {}
+        ends = {"low": value - 0.1, "high": value + 0.1}
+        rows.append(
+            estimate_row(
+                model=model, readout=readout, metric=metric.value, mark="O", value=value, **{**ends, **test, **given}
+            )
+        )
+
+    for metric in Metric:
+        if metric.value in made:
+            continue
+        if metric in LEVELS:
+            arm, levels = LEVELS[metric]
+            named = metric in ("dose_response", "dose_flips", "position_accuracy", "position_flips", "reliability")
+            for level in levels:
+                bins = {"variant": f"{level - 0.05:.1f} to {level + 0.05:.1f}"} if metric == "reliability" else {}
+                levelled = {"variant": f"{level:g}"} if named else {}
+                other = {} if arm == "base" else {"reference_arm": "base"}
+                add(metric, arm=arm, parameter=level, **{**levelled, **bins, **other})
+        elif metric in ONE_ARM:
+            arm, other = ONE_ARM[metric]
+            add(metric, arm=arm, reference_arm=other)
+        elif metric in ("quadrant", "unmoved_given_steady", "unmoved_given_unsteady"):
+            names = ("ideal", "fragile", "dangerous", "worst") if metric == "quadrant" else (None,)
+            for name in names:
+                add(metric, arm="no_image", reference_arm="base", variant=name, arms=[*SEVERAL, "no_image"])
+        elif metric == "flip_direction":
+            for number, name in enumerate((*DIRECTIONS, "to_no_answer")):
+                add(metric, arm="reverse", reference_arm="base", variant=name, parameter=None, n=24 + number)
+        else:
+            add(metric, arm=None, arms=SEVERAL, parameter=3.0)
+    return rows
+
+
 def flow_rows(models: tuple[str, ...] = ("model-a", "model-b"), readouts: tuple[str, ...] = ("text",)) -> Rows:
     """Twelve cases; one unreadable everywhere, two without lesion in the lesion arms."""
     rows: Rows = []
@@ -119,6 +187,12 @@ def study() -> Callable[..., Rows]:
 
 
 @pytest.fixture(scope="session")
+def whole_reader() -> Callable[..., Rows]:
+    """Makes rows of every other metric."""
+    return whole_reader_rows
+
+
+@pytest.fixture(scope="session")
 def exclusion() -> Callable[..., dict[str, Any]]:
     """Makes one row of `exclusions`."""
 
@@ -138,7 +212,8 @@ def flow() -> Callable[..., Rows]:
 @pytest.fixture
 def put(tmp_path: Path) -> Callable[[str, Rows], Path]:
     """Writes rows under a contract and gives the file."""
-    contracts = {item.name: item for item in (ESTIMATES, FLOW, EXCLUSIONS, CASES, SLICES, LESION_SLICES, IMAGES)}
+    tables = (ESTIMATES, FLOW, EXCLUSIONS, CASES, SLICES, LESION_SLICES, IMAGES, SENSITIVITY)
+    contracts = {item.name: item for item in tables}
 
     def write(name: str, rows: Rows) -> Path:
         path = tmp_path / f"{name}.parquet"

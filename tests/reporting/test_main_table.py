@@ -133,14 +133,15 @@ def test_marks_follow_each_number(made, estimate):
     assert "% of pairs of draws [O]" in text
 
 
-def test_strata_stay_out_of_the_table_and_in_the_csv(made, estimate):
+def test_the_main_table_is_of_the_whole_cohort(made, estimate):
     rows = [
         estimate(arm="reverse", reference_arm="base", stratum="all", value=0.5),
         estimate(arm="reverse", reference_arm="base", stratum="site=a", value=0.45),
     ]
     texts = made(rows)
     assert "45.0" not in texts["markdown"]
-    assert "site=a" in texts["csv"]
+    assert "0.45" not in texts["csv"]
+    assert len(texts["csv"].splitlines()) == 2
 
 
 def test_no_estimates_make_a_table_that_says_so(made):

@@ -45,6 +45,76 @@ rule flips_figure:
         "../scripts/stage.py"
 
 
+rule curves_figure:
+    input:
+        estimates="results/{study}/estimates/estimates.parquet",
+    output:
+        pdf="reports/{study}/figures/curves.pdf",
+        svg=report(
+            "reports/{study}/figures/curves.svg",
+            caption="../report/curves.rst",
+            category="Figures",
+            labels={"figure": "dose and position"},
+        ),
+        png="reports/{study}/figures/curves.png",
+        data="reports/{study}/figures/curves.csv",
+    log:
+        "results/{study}/logs/curves_figure.log",
+    params:
+        code=plan.code("curves_figure"),
+        settings=plan.params("curves_figure"),
+    message:
+        "Drawing answers by how much of the lesion is left, and by its place"
+    script:
+        "../scripts/stage.py"
+
+
+rule calibration_figure:
+    input:
+        estimates="results/{study}/estimates/estimates.parquet",
+    output:
+        pdf="reports/{study}/figures/calibration.pdf",
+        svg=report(
+            "reports/{study}/figures/calibration.svg",
+            caption="../report/calibration.rst",
+            category="Figures",
+            labels={"figure": "calibration"},
+        ),
+        png="reports/{study}/figures/calibration.png",
+        data="reports/{study}/figures/calibration.csv",
+    log:
+        "results/{study}/logs/calibration_figure.log",
+    params:
+        code=plan.code("calibration_figure"),
+        settings=plan.params("calibration_figure"),
+    message:
+        "Drawing reliability and risk by coverage"
+    script:
+        "../scripts/stage.py"
+
+
+rule strata_table:
+    input:
+        estimates="results/{study}/estimates/estimates.parquet",
+    output:
+        csv=report(
+            "reports/{study}/tables/strata.csv",
+            caption="../report/strata.rst",
+            category="Tables",
+            labels={"table": "by stratum"},
+        ),
+        markdown="reports/{study}/tables/strata.md",
+    log:
+        "results/{study}/logs/strata_table.log",
+    params:
+        code=plan.code("strata_table"),
+        settings=plan.params("strata_table"),
+    message:
+        "Writing the headline numbers by stratum"
+    script:
+        "../scripts/stage.py"
+
+
 rule flow_diagram:
     input:
         flow="results/{study}/estimates/flow.parquet",
@@ -145,8 +215,13 @@ rule summary:
     input:
         estimates="results/{study}/estimates/estimates.parquet",
         flow="results/{study}/estimates/flow.parquet",
+        sensitivity="results/{study}/estimates/sensitivity.parquet",
+        plan="results/{study}/analysis_plan.json",
+        published="config/published.tsv",
         main_table="reports/{study}/tables/main.csv",
         figure="reports/{study}/figures/flips.svg",
+        curves_figure="reports/{study}/figures/curves.svg",
+        calibration_figure="reports/{study}/figures/calibration.svg",
         flow_figure="reports/{study}/figures/flow.svg",
         contact_sheet="reports/{study}/figures/contact_sheet.png",
         excluded="reports/{study}/tables/exclusions.csv",

@@ -3,8 +3,9 @@ rule all:
     input:
         rules.summary.output.page.format(study=plan.study.name),
         rules.main_table.output.latex.format(study=plan.study.name),
+        rules.strata_table.output.csv.format(study=plan.study.name),
         rules.published_table.output.csv.format(study=plan.study.name),
-        rules.plan_analysis.output.plan.format(study=plan.study.name),
+        rules.sensitivity_table.output.csv.format(study=plan.study.name),
 
 
 rule cohort:
@@ -26,9 +27,11 @@ rule outcomes:
 
 
 rule tables:
-    """The main table, every case that was left out with its reason, and published numbers beside ours."""
+    """The main table, strata, second tests, every case that was left out, and published numbers beside ours."""
     input:
         f"{plan.reports}/tables/main.csv",
+        f"{plan.reports}/tables/strata.csv",
+        f"{plan.reports}/tables/sensitivity.csv",
         f"{plan.reports}/tables/exclusions.csv",
         f"{plan.reports}/tables/published.csv",
 
@@ -40,8 +43,10 @@ rule notebook:
 
 
 rule figures:
-    """Flips by arm, case flow and contact sheet."""
+    """Flips by arm, curves, calibration, case flow and contact sheet."""
     input:
         f"{plan.reports}/figures/flips.pdf",
+        f"{plan.reports}/figures/curves.pdf",
+        f"{plan.reports}/figures/calibration.pdf",
         f"{plan.reports}/figures/flow.pdf",
         f"{plan.reports}/figures/contact_sheet.png",

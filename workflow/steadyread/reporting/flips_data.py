@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from ..contracts.enums import Denominator, EstimateStatus, Metric, Readout
 from .format import confidence_text, has_interval
 from .lookup import Book, only
-from .names import READOUTS, SYNTHETIC, in_order
+from .names import READERS, READOUTS, SYNTHETIC, grouped
 
 DENOMINATOR = Denominator.ALL
 DATA_COLUMNS = (
     "model",
+    "baseline",
     "readout",
     "arm",
     "metric",
@@ -31,21 +32,24 @@ DATA_COLUMNS = (
 )
 
 
-def flips_data(book: Book, readout: Readout) -> list[dict[str, Any]]:
+def flips_data(book: Book, readout: Readout, baselines: Collection[str] = ()) -> list[dict[str, Any]]:
     """What is drawn: a row per arm and model, in the figure's order from the top.
 
-    `floor` is d_same of the arm itself where it was asked twice, else of base (`floor_arm` says
-    which). An interval that may not be shown is null here too.
+    A baseline is drawn without interval and floor, which are null here. `floor` is d_same of the
+    arm itself where it was asked twice, else of base (`floor_arm` says which). An interval that may
+    not be shown is null here too.
     """
     rows: list[dict[str, Any]] = []
     found = book.select(Metric.FLIP_RATE, readout=readout.value, denominator=DENOMINATOR)
-    for arm in in_order(row["arm"] for row in found if row["arm"] is not None):
+    arms = grouped(row["arm"] for row in found if row["arm"] is not None)
+    for arm in [arm for _, members in arms for arm in members]:
         for model in book.models:
             row = only([item for item in found if item["arm"] == arm and item["model"] == model])
             if row is None:
                 continue
             shown = {name: row[name] for name in DATA_COLUMNS if name in row}
-            if not has_interval(row):
+            shown["baseline"] = "yes" if model in baselines else "no"
+            if not has_interval(row) or model in baselines:
                 shown |= {"low": None, "high": None}
             if row["estimate_status"] != EstimateStatus.INCOMPLETE:
                 shown |= {"bound_low": None, "bound_high": None}
@@ -53,7 +57,7 @@ def flips_data(book: Book, readout: Readout) -> list[dict[str, Any]]:
                 item
                 for place in (arm, "base")
                 for item in book.select(Metric.D_SAME, model=model, readout=readout.value, arm=place)
-                if item["value"] is not None
+                if item["value"] is not None and model not in baselines
             ]
             floor = floors[0] if floors else None
             shown |= {
@@ -75,16 +79,19 @@ def flips_caption(data: list[dict[str, Any]], readout: Readout, synthetic: bool,
     numbers = sorted({row["n"] for row in data})
     if not data:
         return "There is no flip rate to draw."
-    n = f"n = {numbers[0]}" if len(numbers) == 1 else f"n = {numbers[0]} to {numbers[-1]}, at each row"
+    n = f"n = {numbers[0]}" if len(numbers) == 1 else f"n = {numbers[0]} to {numbers[-1]}, at each arm or row"
     borrowed = (
         "Thin grey bar: that of the base arm, where the arm itself was not asked twice. "
         if any(floor_is_borrowed(row) for row in data)
         else ""
     )
+    grey = ""
+    if any(row["baseline"] == "yes" for row in data):
+        grey = f"Small grey markers: {READERS}, without their intervals. "
     text = (
         f"Share of cases whose answer differs from the one to the base arm (read from {READOUTS[readout]}), "
         f"of all pairs but errors ({n}), with its {confidence_text(confidence)}, clustered by patient. "
-        "Grey bar: noise floor, the share of pairs of draws of the same request that disagree. "
+        f"{grey}Grey bar: noise floor, the share of pairs of draws of the same request that disagree. "
         f"{borrowed}"
         "Hollow marker: no interval may be given. Dotted line: bounds where some responses ended in an error."
     )

@@ -37,6 +37,17 @@ class Book:
         return cls(read_rows(path, ESTIMATES), order)
 
     @property
+    def strata(self) -> list[str]:
+        """Names of the strata, name=value: by name, thirds from the lowest, numbers by size."""
+        found = {row["stratum"] for row in self.all_rows if row["reference_model"] is None} - {"all"}
+        return sorted(found, key=_stratum_rank)
+
+    def within(self, stratum: str) -> Book:
+        """The estimates of one stratum, found as those of the whole cohort are."""
+        own = [{**row, "stratum": "all"} for row in self.all_rows if row["stratum"] == stratum]
+        return Book(own, self._rank)
+
+    @property
     def studies(self) -> list[str]:
         """Names of the studies the estimates belong to; one, usually."""
         return sorted({row["study"] for row in self.all_rows})
@@ -89,6 +100,17 @@ class Book:
             for row in self.rows
             if row["model"] == model and row["readout"] == readout and row["arm"] is not None
         )
+
+
+def _stratum_rank(stratum: str) -> tuple[str, int, float, str]:
+    name, _, value = stratum.partition("=")
+    thirds = ("lowest", "middle", "highest")
+    third = thirds.index(value.split(" ")[0]) if value.split(" ")[0] in thirds else 0
+    try:
+        number = float(value)
+    except ValueError:
+        number = 0.0
+    return name, third, number, value
 
 
 def only(rows: list[Row]) -> Row | None:

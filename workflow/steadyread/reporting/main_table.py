@@ -42,8 +42,8 @@ class MainTableSettings(Section):
 def csv_text(book: Book, comparisons: Sequence[Comparison] = ()) -> str:
     """Every estimate over the whole cohort with every column, full precision; lists joined by "+", null empty.
 
-    Strata have a table of their own. Two columns more say which side was claimed of a difference between two models before the audit,
-    and whether that held (yes, not shown, contradicted).
+    Strata have a table of their own. Two columns more say which side was claimed of a difference
+    between two models before the audit, and whether that held (yes, not shown, contradicted).
     """
     claims = claims_by_row(book, comparisons)
     place = {model: number for number, model in enumerate(book.models)}
@@ -51,9 +51,8 @@ def csv_text(book: Book, comparisons: Sequence[Comparison] = ()) -> str:
     names = ESTIMATES.schema.names
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow([*names, "claimed", "claim_held"])
-    for row in sorted(
-        book.whole_rows, key=lambda row: (row["reference_model"] is not None, place.get(row["model"], -1))
-    ):
+    rows = sorted(book.whole_rows, key=lambda row: (row["reference_model"] is not None, place.get(row["model"], -1)))
+    for row in rows:
         found = claims.get(id(row))
         claim = ["", ""] if found is None else [found.claim, found.held]
         writer.writerow([*["+".join(row[name]) if name == "arms" else row[name] for name in names], *claim])

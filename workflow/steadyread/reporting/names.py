@@ -112,6 +112,9 @@ SYNTHETIC = "Synthetic images: they were made, not acquired. No number here says
 """The banner of a study whose images were made (PROTOCOLS 0.11)."""
 
 
+READERS = "readers with known answers"
+"""What baselines are called in front of people."""
+
 LESION_MEANS = "Lesion means what was annotated; what reaches beyond the annotation (oedema, an unmarked lesion) stays."
 """The limit of every study that takes lesion slices away."""
 

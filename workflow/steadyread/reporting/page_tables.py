@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+
+from ..contracts.enums import ArmName, Denominator, Metric, Readout
+from .curves_data import CURVES
+from .format import ABSENT, cell, percent, probability, unit_text
+from .lines import at_text
+from .lookup import Book, Row, only
+from .names import arm_name, in_order
 
 
 @dataclass(frozen=True)
@@ -21,3 +30,142 @@ class PageTable:
     header: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     words: int = 1
+
+    @property
+    def groups(self) -> list[list[tuple[str, ...]]]:
+        """The lines in groups that share their first cell, where a second cell of words tells them apart."""
+        if self.words < 2:
+            return [list(self.lines)]
+        return [list(group) for _, group in groupby(self.lines, key=lambda line: line[0])]
+
+
+@dataclass(frozen=True)
+class PageColumn:
+    """A column: what stands above it, and which estimate of a model stands in it.
+
+    `readout` is that of the page where None. K and the unit are added to the title.
+    """
+
+    title: str
+    metric: Metric
+    denominator: Denominator | None = None
+    arm: ArmName | None = None
+    reference: ArmName | None = None
+    variant: str | None = None
+    parameter: float | None = None
+    readout: Readout | None = None
+
+    def rows(self, book: Book, readout: Readout) -> list[Row]:
+        """The estimates of all models that stand in it."""
+        found = book.select(
+            self.metric,
+            readout=(self.readout or readout).value,
+            denominator=self.denominator,
+            arm=None if self.arm is None else self.arm.value,
+            reference_arm=None if self.reference is None else self.reference.value,
+        )
+        wanted = {"variant": self.variant, "parameter": self.parameter}
+        return [row for row in found if all(value is None or row[key] == value for key, value in wanted.items())]
+
+    def heading(self, rows: Sequence[Row]) -> str:
+        """Its title with K, where all have the same, and the unit."""
+        several = {row["parameter"] for row in rows if row["arm"] is None} - {None}
+        parts = [self.title, *([f"K = {several.pop():g}"] if len(several) == 1 else []), unit_text(rows[0])]
+        return ", ".join(part for part in parts if part)
+
+
+def by_model(book: Book, readout: Readout, title: str, columns: Iterable[PageColumn]) -> list[PageTable]:
+    """A table of a line per model; columns without any estimate are left out, and a table without columns."""
+    found = [(column, rows) for column in columns if (rows := column.rows(book, readout))]
+    models = book.ordered(row["model"] for _, rows in found for row in rows)
+    if not found:
+        return []
+    lines = tuple(
+        (model, *[_with_p(only([row for row in rows if row["model"] == model])) for _, rows in found])
+        for model in models
+    )
+    return [PageTable(title, ("Model", *[column.heading(rows) for column, rows in found]), lines)]
+
+
+def _with_p(row: Row | None) -> str:
+    p = "" if row is None else probability(row["p"])
+    return cell(row) + (f", p {p}" if p.startswith("<") else f", p = {p}" if p else "")
+
+
+def by_arm(
+    book: Book, readout: Readout, metric: Metric, title: str, arms: Iterable[str] | None = None
+) -> list[PageTable]:
+    """A table of a line per model and a column per arm; none where there is no estimate."""
+    found = [row for row in book.select(metric, readout=readout.value) if row["arm"] is not None]
+    shown = [arm for arm in in_order(row["arm"] for row in found) if arms is None or arm in arms]
+    models = book.ordered(row["model"] for row in found)
+    lines = tuple(
+        (model, *[cell(only([row for row in found if (row["model"], row["arm"]) == (model, arm)])) for arm in shown])
+        for model in models
+    )
+    return [PageTable(title, ("Model", *[arm_name(arm) for arm in shown]), lines)] if lines and shown else []
+
+
+def points(book: Book, readout: Readout, metric: Metric, title: str) -> list[PageTable]:
+    """A table of a line per model and a column per point of a curve; none where there is no estimate."""
+    found = [row for row in book.select(metric, readout=readout.value) if row["parameter"] is not None]
+    # A bin's mean confidence differs between models: its name does not.
+    places = {
+        key: at_text(row)
+        for row in sorted(found, key=lambda row: row["parameter"])
+        for key in [row["variant"] or row["parameter"]]
+    }
+    lines = tuple(
+        (model, *[cell(only(_at(found, model, key))) for key in places])
+        for model in book.ordered(row["model"] for row in found)
+    )
+    return [PageTable(title, ("Model", *[", ".join(text) for text in places.values()]), lines)] if lines else []
+
+
+def _at(rows: Sequence[Row], model: str, key: str | float) -> list[Row]:
+    return [row for row in rows if row["model"] == model and (row["variant"] or row["parameter"]) == key]
+
+
+def curve_tables(book: Book, readout: Readout, metrics: Iterable[Metric]) -> list[PageTable]:
+    """The numbers of some curves."""
+    titles = {curve.metric: f"{curve.title}: {curve.up}, by {curve.across}" for curve in CURVES}
+    return [table for metric in metrics for table in points(book, readout, metric, titles.get(metric, metric.label))]
+
+
+DIRECTIONS = {
+    "label_to_other_label": "Diagnosis → other diagnosis",
+    "label_to_unsure": "Diagnosis → UNSURE",
+    "unsure_to_label": "UNSURE → diagnosis",
+    "right_to_other_label": "Right → other diagnosis",
+    "right_to_unsure": "Right → UNSURE",
+    "right_to_no_answer": "Right → no answer",
+    "wrong_to_right": "Wrong → right",
+}
+"""Directions of flips in front of people; the others stand in the CSV."""
+NEGATIVE = ("right_to_other_label", "right_to_unsure", "right_to_no_answer")
+"""The cells that add up to the negative flips."""
+
+
+def directions(book: Book, readout: Readout) -> list[PageTable]:
+    """Where flips go, a line per model and arm: another diagnosis apart from UNSURE.
+
+    The last column is the sum of its three cells: right under base, and not right under the arm.
+    """
+    found = book.select(Metric.FLIP_DIRECTION, readout=readout.value)
+    index = {(row["model"], row["arm"], row["variant"]): row for row in found}
+    lines = []
+    for model in book.ordered(row["model"] for row in found):
+        for arm in in_order(row["arm"] for row in found if row["model"] == model):
+            rows = {name: index.get((model, arm, name)) for name in DIRECTIONS}
+            negative = [rows[name] for name in NEGATIVE]
+            lines.append((model, arm_name(arm), *[cell(row) for row in rows.values()], _sum(negative)))
+    header = ("Model", "Arm", *DIRECTIONS.values(), "Right → anything else, sum")
+    return [PageTable("Where flips go, % of all pairs; from right and wrong: of pairs whose label is known", header,
+                      tuple(lines), words=2)] if lines else []  # fmt: skip
+
+
+def _sum(rows: Sequence[Row | None]) -> str:
+    known = [row for row in rows if row is not None and row["value"] is not None]
+    if not known or len(known) < len(rows):
+        return ABSENT
+    return f"{percent(sum(row['value'] for row in known))} ({known[0]['n']})"

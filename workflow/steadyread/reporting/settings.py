@@ -46,3 +46,10 @@ class ListedModel(BaseModel):
 def display_order(models: Iterable[ListedModel]) -> list[str]:
     """Ids in the order of every table and figure: as the study lists them, readers with known answers last."""
     return [model.id for model in sorted(models, key=lambda model: model.family is Family.BASELINE)]
+
+
+def baselines_of(models: Iterable[ListedModel]) -> list[str]:
+    """Ids of the readers with known answers; none where there is no other model, which are then shown as models."""
+    models = list(models)
+    found = [model.id for model in models if model.family is Family.BASELINE]
+    return found if len(found) < len(models) else []

@@ -99,9 +99,8 @@ def markdown_text(book: Book, settings: StrataTableSettings) -> str:
     tables = strata_tables(book, readout)
     if not tables:
         return "\n\n".join([*parts, NOTHING]) + "\n"
-    parts.append(
-        f"{MEANING} Read from {READOUTS[readout]}; a cell reads: value [{confidence_text(settings.statistics.confidence)}] (n)."
-    )
+    interval = confidence_text(settings.statistics.confidence)
+    parts.append(f"{MEANING} Read from {READOUTS[readout]}; a cell reads: value [{interval}] (n).")
     for table in tables:
         parts.append(f"**{markdown_escape(table.title)}**\n\n{markdown_table(table.header, table.lines, words=1)}")
     return "\n\n".join(parts) + "\n"

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -20,24 +21,37 @@ from ..config.statistics import StatisticsConfig
 from ..config.words import UNSURE
 from ..contracts.enums import ArmName, Metric, OutcomeStatus, Readout
 from ..contracts.files import read_rows
-from ..contracts.tables import FLOW
+from ..contracts.tables import FLOW, SENSITIVITY
 from ..stages.job import Files
+from .calibration_data import calibration_caption, calibration_data
 from .compared import beside_of
+from .curves_data import curves_caption, curves_data
 from .exclusions_table import NOTHING, LeftOut, read_left_out
 from .findings import answers_of, limits_of, overview_of
 from .flips_data import flips_caption, flips_data
 from .flow_account import flow_caption, flows_of, reasons_text
 from .format import cell, confidence_text, counted, one_line, text_list
-from .lookup import Book, only
+from .lookup import Book
 from .names import LESION_MEANS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, arm_rank, in_order
 from .notes import MARKS_NOTE, notes_of
+from .page_tables import PageTable, by_arm
 from .panels import panels_of, texts_of
-from .settings import ListedModel, display_order
+from .plan import PlanSection, plan_section
+from .published import PublishedSection, published_section
+from .sections import sections_of
+from .sensitivity import HEADER, MEANING, agreement_sentence, sensitivity_lines
+from .settings import ListedModel, baselines_of, display_order
+from .strata_table import MEANING as STRATA_MEANING
+from .strata_table import NOTHING as NO_STRATA
+from .strata_table import strata_tables
+from .validity import validity_section
 
 TEMPLATES = Path(__file__).parent / "templates"
 MEDIA = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv", ".md": "text/markdown"}
 
-EMBEDDED = ("main_table", "excluded", "figure", "flow_figure", "contact_sheet")
+EMBEDDED = (
+    *("main_table", "excluded", "figure", "curves_figure", "calibration_figure", "flow_figure", "contact_sheet"),
+)
 SHOWN_EXCLUSIONS = 50
 """Rows of what was left out that stand on the page; the file has all."""
 
@@ -98,25 +112,58 @@ class SummarySettings(Section):
     """The entries of the study's models; where they lie on this machine is left out."""
 
 
+@dataclass(frozen=True)
+class Found:
+    """What the page tells, read from its inputs.
+
+    Attributes
+    ----------
+    book, flow, excluded, sensitivity
+        The estimates, the account of cases, what was left out, the second tests.
+    published, plan
+        Sections made from published numbers and from the analysis plan.
+    embedded
+        Data URIs of the tables and the pictures.
+    suffix
+        Ending of the main table's file, for the name it is saved under.
+    """
+
+    book: Book
+    flow: Sequence[Mapping[str, Any]]
+    excluded: Sequence[LeftOut]
+    sensitivity: Sequence[Mapping[str, Any]]
+    published: PublishedSection
+    plan: PlanSection
+    embedded: Mapping[str, str]
+    suffix: str
+
+
 def summary(inputs: Files, outputs: Files, settings: SummarySettings, wildcards: Mapping[str, str]) -> None:
     """Write the summary page: self-contained HTML, no scripts, nothing fetched.
 
-    inputs: `estimates`, `flow`, `main_table`, `excluded` (CSV), `figure`, `flow_figure` (SVG),
-    `contact_sheet` (PNG). output: `page`.
+    inputs: `estimates`, `flow`, `sensitivity`, `plan` (JSON), `published` (TSV), `main_table`, `excluded`
+    (CSV), `figure`, `curves_figure`, `calibration_figure`, `flow_figure` (SVG), `contact_sheet` (PNG).
+    output: `page`.
     """
-    book = Book.read(
-        inputs.one("estimates"), display_order(ListedModel.model_validate(entry) for entry in settings.models_table)
+    listed = _listed(settings)
+    book = Book.read(inputs.one("estimates"), display_order(listed))
+    found = Found(
+        book,
+        read_rows(inputs.one("flow"), FLOW),
+        read_left_out(inputs.one("excluded")),
+        read_rows(inputs.one("sensitivity"), SENSITIVITY),
+        published_section(
+            book, inputs.one("published"), listed, settings.report.published, settings.statistics.confidence
+        ),
+        plan_section(inputs.one("plan")),
+        {name: data_uri(inputs.one(name)) for name in EMBEDDED},
+        inputs.one("main_table").suffix,
     )
-    flow = read_rows(inputs.one("flow"), FLOW)
-    excluded = read_left_out(inputs.one("excluded"))
-    embedded = {name: data_uri(inputs.one(name)) for name in EMBEDDED}
-    page = render(book, flow, excluded, embedded, settings, inputs.one("main_table").suffix)
-    outputs.one("page").write_text(page, encoding="utf-8", newline="\n")
+    outputs.one("page").write_text(render(found, settings), encoding="utf-8", newline="\n")
 
 
-def baselines_of(settings: SummarySettings) -> list[str]:
-    """Ids of the readers with known answers."""
-    return [entry["id"] for entry in settings.models_table if entry["source"]["kind"] == "baseline"]
+def _listed(settings: SummarySettings) -> list[ListedModel]:
+    return [ListedModel.model_validate(entry) for entry in settings.models_table]
 
 
 def data_uri(path: Path) -> str:
@@ -124,25 +171,9 @@ def data_uri(path: Path) -> str:
     return f"data:{MEDIA[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode('ascii')}"
 
 
-def render(
-    book: Book,
-    flow: Sequence[Mapping[str, Any]],
-    excluded: Sequence[LeftOut],
-    embedded: Mapping[str, str],
-    settings: SummarySettings,
-    suffix: str,
-) -> str:
-    """The page as text.
-
-    Parameters
-    ----------
-    excluded
-        What was left out.
-    embedded
-        Data URIs of the tables and the pictures.
-    suffix
-        Ending of the main table's file, for the name it is saved under.
-    """
+def render(found: Found, settings: SummarySettings) -> str:
+    """The page as text."""
+    book, flow, excluded = found.book, found.flow, found.excluded
     readout = settings.report.readout
     confidence = settings.statistics.confidence
     panels = panels_of(book, readout, settings.statistics.comparisons)
@@ -150,6 +181,8 @@ def render(
         loader=jinja2.FileSystemLoader(TEMPLATES), autoescape=True, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
+    baselines = [entry["id"] for entry in settings.models_table if entry["source"]["kind"] == "baseline"]
+    audited = [model for model in book.models if model not in baselines] or book.models
     environment.filters["tied"] = tied
     environment.filters["counted"] = counted
     arms = in_order(arm.value for arm in settings.arms.enabled)
@@ -161,7 +194,7 @@ def render(
         banner=SYNTHETIC if settings.cohort.synthetic else None,
         options=text_list(_options(book, settings)),
         models=settings.models_table,
-        baselines=baselines_of(settings),
+        baselines=baselines,
         whom=_whom(book, flow),
         patients=_patients(book),
         max_slices=settings.slicing.max_slices,
@@ -182,15 +215,29 @@ def render(
         nothing_excluded=NOTHING,
         excluded=excluded[:SHOWN_EXCLUSIONS],
         more_excluded=max(len(excluded) - SHOWN_EXCLUSIONS, 0),
-        floor=_by_arm(book, readout, Metric.D_SAME),
-        agreement=_by_arm(book, Readout.TEXT, Metric.READOUT_AGREEMENT),
+        sections=sections_of(book, readout, audited),
+        strata=strata_tables(book, readout),
+        strata_meaning=STRATA_MEANING,
+        no_strata=NO_STRATA,
+        published=found.published,
+        sensitivity=_sensitivity(found.sensitivity, book, readout),
+        validity=validity_section(),
+        plan=found.plan,
+        floor=by_arm(book, readout, Metric.D_SAME, "d_same, % of pairs of draws"),
+        cross=by_arm(book, readout, Metric.D_CROSS, "d_cross: a draw of base and a draw of the arm, % of pairs"),
+        agreement=by_arm(
+            book,
+            Readout.TEXT,
+            Metric.READOUT_AGREEMENT,
+            "Text and log-probabilities give the same decision, % of all but errors",
+        ),
         shares=_shares(book, readout),
         flow=_flow_lines(book, flow, readout),
         settings=json.dumps(_plain(settings), indent=2, ensure_ascii=False, sort_keys=True),
         captions=_captions(book, flow, settings),
         command=_command(study),
-        embedded=embedded,
-        table_name=f"main{suffix}",
+        embedded=found.embedded,
+        table_name=f"main{found.suffix}",
     )
 
 
@@ -223,9 +270,14 @@ def _options(book: Book, settings: SummarySettings) -> list[str]:
 
 def _captions(book: Book, flow: Sequence[Mapping[str, Any]], settings: SummarySettings) -> dict[str, str]:
     readout, confidence = settings.report.readout, settings.statistics.confidence
+    synthetic, grey = settings.cohort.synthetic, baselines_of(_listed(settings))
     return {
-        "figure": flips_caption(flips_data(book, readout), readout, settings.cohort.synthetic, confidence),
-        "flow": flow_caption(flows_of(flow, readout), readout),
+        "figure": flips_caption(flips_data(book, readout, grey), readout, synthetic, confidence),
+        "curves_figure": curves_caption(curves_data(book, readout, grey), readout, synthetic, confidence),
+        "calibration_figure": calibration_caption(
+            calibration_data(book, readout, grey), readout, synthetic, confidence
+        ),
+        "flow_figure": flow_caption(flows_of(flow, readout), readout),
         "contact_sheet": CONTACT_SHEET_CAPTION,
     }
 
@@ -237,29 +289,30 @@ def _command(study: str) -> str:
     return " ".join(["snakemake", *(["--config", *changes] if changes else [])])
 
 
-def _by_arm(book: Book, readout: Readout, metric: Metric) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Arms as columns, models as rows: (arm names, [(model, cells)])."""
-    found = book.select(metric, readout=readout.value)
-    arms = in_order(row["arm"] for row in found if row["arm"] is not None)
-    lines = []
-    for model in book.ordered(row["model"] for row in found):
-        cells = [cell(only([row for row in found if row["model"] == model and row["arm"] == arm])) for arm in arms]
-        lines.append((model, cells))
-    return [arm_name(arm) for arm in arms], lines
+def _sensitivity(
+    rows: Sequence[Mapping[str, Any]], book: Book, readout: Readout
+) -> tuple[str, str, list[PageTable], list[str]]:
+    """What it means, how many agree, the table of the readout, and why some could not be fitted."""
+    own = [row for row in rows if row["readout"] == readout.value]
+    lines = tuple(line.texts for line in sensitivity_lines(own, book.models))
+    tables = [PageTable("The tested contrasts, tested a second time", HEADER, lines, words=2)] if lines else []
+    return MEANING, agreement_sentence(own), tables, sorted({row["reason"] for row in own if row["reason"]})
 
 
-def _shares(book: Book, readout: Readout) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """Statuses as columns, models × arms as rows: (status names, [(model, arm, cells)])."""
+def _shares(book: Book, readout: Readout) -> list[PageTable]:
+    """Statuses as columns, models × arms as lines; none where there are no shares."""
     found = book.select(Metric.STATUS_SHARE, readout=readout.value)
     present = {row["variant"] for row in found}
     statuses = [status for status in OutcomeStatus if status.value in present]
     index = {(row["model"], row["arm"], row["variant"]): row for row in found}
-    lines = [
-        (model, arm_name(arm), [cell(index.get((model, arm, status.value))) for status in statuses])
+    lines = tuple(
+        (model, arm_name(arm), *[cell(index.get((model, arm, status.value))) for status in statuses])
         for model in book.ordered(row["model"] for row in found)
         for arm in in_order(row["arm"] for row in found if row["model"] == model)
-    ]
-    return [OUTCOMES[status] for status in statuses], lines
+    )
+    title = "Share of each ending, % of all but errors; the rest named a label"
+    header = ("Model", "Arm", *[OUTCOMES[status] for status in statuses])
+    return [PageTable(title, header, lines, words=2)] if lines else []
 
 
 def _by_model(texts: Sequence[list[str]]) -> list[list[list[str]]]:

@@ -151,6 +151,28 @@ _STAGES = (
         (),
         FIGURES,
     ),
+    *(
+        Stage(
+            name,
+            f"steadyread.reporting.{name}",
+            ("report.readout", "report.dpi", "cohort.synthetic", "statistics.confidence", "models_table"),
+            (),
+            FIGURES,
+        )
+        for name in ("curves_figure", "calibration_figure")
+    ),
+    Stage(
+        "strata_table",
+        "steadyread.reporting.strata_table",
+        (
+            "report.title",
+            "report.note",
+            "report.readout",
+            "cohort.synthetic",
+            "statistics.confidence",
+            "models_table",
+        ),
+    ),
     Stage("flow_diagram", "steadyread.reporting.flow_diagram", ("report.readout", "report.dpi"), (), FIGURES),
     Stage("exclusions_table", "steadyread.reporting.exclusions_table"),
     Stage(
@@ -174,6 +196,7 @@ _STAGES = (
             "report.title",
             "report.note",
             "report.readout",
+            "report.published",
             "cohort.synthetic",
             "cohort.labels",
             "arms",
@@ -182,8 +205,8 @@ _STAGES = (
             "models_table",
         ),
         (),
-        (*TABLES, "jinja2"),
-        ("reporting/templates/*.j2",),
+        (*FIGURES, "scipy", "jinja2"),
+        ("reporting/templates/*.j2", "statistics/validity/record*"),
     ),
     Stage("walkthrough", "steadyread.reporting.walkthrough", ("report.readout",), (), (*FIGURES, "pandas", "nbclient")),
     Stage(
