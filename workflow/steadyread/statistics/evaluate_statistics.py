@@ -80,8 +80,8 @@ def evaluate_pairs(pairs: Sequence[tuple[Statistic, Statistic]], units: Units, d
         if row["n_error"]:
             (low, high), (least, greatest) = first.bounds(), second.bounds()
             row["bound_low"], row["bound_high"] = low - greatest, high - least
-        if row["value"] is not None and first.events is not None and second.events is not None:
-            apart = _patients((first.counted & first.events) != (second.counted & second.events), units)
+        if row["value"] is not None:
+            apart = _patients(_apart(first, second), units)
             if apart < draws.rules.min_patients_with_event:
                 too_few(
                     row, f"the two models differ in {apart} patients, {draws.rules.min_patients_with_event} are needed"
@@ -133,6 +133,14 @@ def _guard(row: dict[str, Any], divisor: Floats, confidence: float) -> None:
         for key in ("value", "low", "high", "resamples", "interval_method"):
             row[key] = None
         row["reason"] = "the difference it is a share of is not told from 0: its interval includes 0"
+
+
+def _apart(first: Statistic, second: Statistic) -> Bools:
+    """Units with an event for one model and not for the other; where there are no events, with other parts."""
+    if first.events is not None and second.events is not None:
+        return (first.counted & first.events) != (second.counted & second.events)
+    assert isinstance(first.source, OfSums) and isinstance(second.source, OfSums)
+    return np.asarray((first.source.parts != second.source.parts).any(axis=1))
 
 
 def _has_divisor(item: Statistic) -> bool:
