@@ -94,7 +94,7 @@ def _cluster(row: Mapping[str, Any]) -> str:
 
 
 def _panel(axes: Any, rows: Sequence[Mapping[str, Any]], looks_of: Mapping[str, tuple[Any, str]]) -> None:
-    axes.set(xlim=(0, 100), ylim=(100 * LOWEST - 0.4, 100.6))
+    axes.set(xlim=(0, 100), ylim=(100 * LOWEST - 0.4, 100.6), xticks=range(0, 100, 20))
     axes.tick_params(labelsize=7, length=2)
     for confidence in {1 - row["level"] for row in rows}:
         axes.axhline(100 * confidence, color="#cccccc", linewidth=0.8)
