@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from datetime import UTC, datetime
 
-from . import bootstrap, reading
+from . import bootstrap, estimates, reading
 from .measure import HEADER
 
 
@@ -15,6 +15,9 @@ def main() -> None:
     machine = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
     print(f"`make bench`, {datetime.now(UTC):%Y-%m-%d}, {machine}\n\n{HEADER}")
     print("\n".join(rows))
+    print(f"\n{estimates.HEADER}")
+    for part in estimates.PARTS:
+        print(estimates.row(part, estimates.measured(part)), flush=True)
 
 
 if __name__ == "__main__":

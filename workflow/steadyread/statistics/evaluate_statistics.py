@@ -18,6 +18,8 @@ from .statistic import ArmTest, OfSums, Statistic
 from .trial_index import Ints, Units
 
 Rows = list[dict[str, Any]]
+RANKED_BLOCK = 32
+"""Resamples of an order of units weighed at a time."""
 
 
 def evaluate_statistics(statistics: Sequence[Statistic], units: Units, draws: Draws, stratum: str = WHOLE) -> Rows:
@@ -138,7 +140,7 @@ def _guard(row: dict[str, Any], divisor: Floats, confidence: float) -> None:
 def _apart(first: Statistic, second: Statistic) -> Bools:
     """Units with an event for one model and not for the other; where there are no events, with other parts."""
     if first.events is not None and second.events is not None:
-        return (first.counted & first.events) != (second.counted & second.events)
+        return np.asarray((first.counted & first.events) != (second.counted & second.events))
     assert isinstance(first.source, OfSums) and isinstance(second.source, OfSums)
     return np.asarray((first.source.parts != second.source.parts).any(axis=1))
 
@@ -175,6 +177,7 @@ class _Book:
         self._patient: Ints = np.repeat(
             np.arange(units.patients), np.diff([*units.starts.tolist(), len(units.item_ids)])
         )
+        self._patients = units.patients
         self._members = membership(units.starts, len(units.item_ids))
         self._totals: dict[bytes, Working] = {}
 
@@ -188,7 +191,7 @@ class _Book:
         assert isinstance(source, OfRanking)
         key = source.ranking.key
         if key not in self._totals:
-            self._totals[key] = source.ranking.points(np.ones((1, len(self._patient))))
+            self._totals[key] = source.ranking.points(np.ones((1, self._patients), np.uint8), self._patient)
         return float(source.read(self._totals[key])[0])
 
     def resampled(self, numbers: Sequence[int], weights: Any) -> Iterator[tuple[int, Floats, Floats | None]]:
@@ -200,21 +203,22 @@ class _Book:
         every, place = self._columns(sums)
         columns, column = distinct(every)
         readers = self._readers(ranked)
-        for start in range(0, len(weights) if numbers else 0, BLOCK):
+        for start in range(0, len(weights) if sums else 0, BLOCK):
             block = weights[start : start + BLOCK].astype(np.float64)
             rows = slice(start, start + len(block))
-            if sums:
-                totals = (block @ columns)[:, column]
-                for n in sums:
-                    source = self._of_sums(n)
-                    own = totals[:, place[id(source.parts)]]
-                    found[n][rows] = source.function(own)
-                    if source.divisor is not None:
-                        divisors[n][rows] = source.divisor(own)
-            for ranking, reads in readers:
-                points = ranking.points(block[:, self._patient])
+            totals = (block @ columns)[:, column]
+            for n in sums:
+                source = self._of_sums(n)
+                own = totals[:, place[id(source.parts)]]
+                found[n][rows] = source.function(own)
+                if source.divisor is not None:
+                    divisors[n][rows] = source.divisor(own)
+        for ranking, reads in readers:
+            # so few at a time that their working points stay in the processor's cache
+            for start in range(0, len(weights), RANKED_BLOCK):
+                points = ranking.points(weights[start : start + RANKED_BLOCK], self._patient)
                 for n, read in reads:
-                    found[n][rows] = read(points)
+                    found[n][start : start + RANKED_BLOCK] = read(points)
         for n in numbers:
             yield n, found[n], divisors.get(n)
 

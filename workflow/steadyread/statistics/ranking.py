@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .clusters import Bools, Floats
 from .trial_index import Ints
@@ -88,7 +90,7 @@ class Ranking:
     """
 
     order: Ints
-    wrong: Floats
+    wrong: NDArray[np.uint8]
     ends: Ints
 
     @classmethod
@@ -99,7 +101,7 @@ class Ranking:
         order = np.argsort(-score, kind="stable")
         units, score = units[order], score[order]
         last = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.empty(0, np.int64)
-        wrong = np.where(categorical[units] & right[units], 0.0, 1.0)
+        wrong = np.where(categorical[units] & right[units], 0, 1).astype(np.uint8)
         return cls(units, wrong, last.astype(np.int64))
 
     @cached_property
@@ -107,11 +109,19 @@ class Ranking:
         """Equal for equal orders, whose working points are the same."""
         return b"".join((self.order.tobytes(), self.wrong.tobytes(), self.ends.tobytes()))
 
-    def points(self, weights: Floats) -> Working:
-        """Working points where each unit counts so often; weights of shape (resamples, units)."""
-        own = weights[:, self.order]
-        number = np.cumsum(own, axis=1)[:, self.ends]
-        errors = np.cumsum(own * self.wrong, axis=1)[:, self.ends]
+    def points(self, weights: NDArray[np.integer[Any]], patient: Ints) -> Working:
+        """Working points where each unit counts as often as its patient.
+
+        Parameters
+        ----------
+        weights
+            How often each patient was drawn, shape (resamples, patients).
+        patient
+            Each unit's patient, shape (units,).
+        """
+        own = weights[:, patient[self.order]]
+        number = np.cumsum(own, axis=1, dtype=np.float64)[:, self.ends]
+        errors = np.cumsum(own * self.wrong, axis=1, dtype=np.float64)[:, self.ends]
         total = number[:, -1:]
         held = number > 0
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -161,9 +161,7 @@ def augrc(context: Context) -> Iterator[Statistic]:
 def risk_at_coverage(context: Context) -> Iterator[Statistic]:
     """Selective risk at the first working point of so much coverage; the risk–coverage curve."""
     for value in COVERAGES:
-        yield from _ranked(
-            context, Metric.RISK_AT_COVERAGE, partial(Working.risk_at, coverage=value), value, curve=True
-        )
+        yield from _ranked(context, Metric.RISK_AT_COVERAGE, partial(Working.risk_at, coverage=value), value)
 
 
 @metric(Metric.COVERAGE_AT_RISK)
@@ -178,7 +176,6 @@ def _ranked(
     name: Metric,
     read: Callable[[Working], Floats],
     parameter: float | None = None,
-    curve: bool = False,
 ) -> Iterator[Statistic]:
     base = Base.of(context)
     if not base.sure.any():
@@ -194,7 +191,7 @@ def _ranked(
         base.lost,
         parameter=parameter,
         events=base.counted & ~base.right,
-        curve=curve,
+        curve=True,
     )
 
 
