@@ -109,7 +109,7 @@ class Ranking:
         """Equal for equal orders, whose working points are the same."""
         return b"".join((self.order.tobytes(), self.wrong.tobytes(), self.ends.tobytes()))
 
-    def points(self, weights: NDArray[np.integer[Any]], patient: Ints) -> Working:
+    def points(self, weights: NDArray[Any], patient: Ints | None = None) -> Working:
         """Working points where each unit counts as often as its patient.
 
         Parameters
@@ -117,9 +117,9 @@ class Ranking:
         weights
             How often each patient was drawn, shape (resamples, patients).
         patient
-            Each unit's patient, shape (units,).
+            Each unit's patient, shape (units,); None: each unit is one.
         """
-        own = weights[:, patient[self.order]]
+        own = weights[:, self.order if patient is None else patient[self.order]]
         number = np.cumsum(own, axis=1, dtype=np.float64)[:, self.ends]
         errors = np.cumsum(own * self.wrong, axis=1, dtype=np.float64)[:, self.ends]
         total = number[:, -1:]
