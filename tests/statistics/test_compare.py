@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -28,6 +29,15 @@ def key(row):
     return tuple(row[name] for name in KEY)
 
 
+SOME = ("base", "repeat", "reverse", "label_swap", "lesion_removed", "roi_at", "matched_removed", "no_image")
+
+
+def confident(asked):
+    """Log-probabilities of the options, another for every trial."""
+    raw = [0.1 + uniform("logs", asked.trial_id, place) for place in range(len(asked.options))]
+    return [math.log(value / sum(raw)) for value in raw]
+
+
 def moody(name, share):
     """Right, but for a share of the trials; patients differ in how often."""
 
@@ -48,14 +58,14 @@ def flips_in(patients, arm="reverse"):
 @pytest.fixture(scope="module")
 def moods(made):
     """Two imperfect readers, compared both ways, and the study they stand in."""
-    study = made(patients=40, extra_draws={"base": 1, "reverse": 1})
+    study = made(patients=40, arms=SOME, extra_draws={"base": 1, "reverse": 1}, logprobs=confident)
     readers = {"a": moody("a", 0.5), "b": moody("b", 0.25)}
-    return study.estimates(readers, **pairs(("a", "b"), ("b", "a")))
+    return study.estimates(readers, **pairs(("a", "b"), ("b", "a"), strata=[]))
 
 
 def test_a_difference_worked_out_by_hand(made):
     # of eight patients with one case each, a flips in 0 … 5, b in 5 and 6: 6/8 − 2/8
-    study = made(patients=8, per_patient=1)
+    study = made(patients=8, per_patient=1, arms=SOME)
     found = study.estimates({"a": flips_in(range(6)), "b": flips_in((5, 6))}, **pairs(("a", "b")))
     row = found.one(reference_model="b", metric="flip_rate", denominator="all", arm="reverse")
     assert (row["model"], row["value"], row["n"], row["clusters"]) == ("a", 0.5, 8, 8)
@@ -70,7 +80,7 @@ def test_a_difference_worked_out_by_hand(made):
 
 def test_each_model_keeps_its_own_cases_where_its_answers_decide_the_denominator(made):
     # both right on base for GBM: a on patients 0 2 4 6 8 10, b on those and on one more it gets right
-    study = made(patients=12, per_patient=1)
+    study = made(patients=12, per_patient=1, arms=SOME)
     base_right = {"a": set(range(0, 12, 2)), "b": {*range(0, 12, 2), 1}}
 
     def reader(name, flipping):
@@ -90,14 +100,13 @@ def test_each_model_keeps_its_own_cases_where_its_answers_decide_the_denominator
 
 
 def test_the_value_is_that_of_the_models_own_rows(moods):
-    # strata and tests of several arms are not compared
-    own = [row for row in moods.all(model="a", reference_model=None) if row["metric"] != "cochran_q"]
+    # tests of several arms are not compared, nor are bins of confidence, whose place is a model's own
+    by_model = {name: {key(row): row for row in moods.all(model=name, reference_model=None)} for name in ("a", "b")}
+    own = [row for row in by_model["a"].values() if row["metric"] not in ("cochran_q", "reliability")]
     assert len(moods.all(reference_model="b")) == len(own) > 100
+    assert {"aurc", "kappa", "effective_reliability", "position_flips"} <= {row["metric"] for row in own}
     for row in moods.all(reference_model="b"):
-        first, second = (
-            next(item for item in moods.all(model=model, reference_model=None) if key(item) == key(row))
-            for model in ("a", "b")
-        )
+        first, second = (by_model[name][key(row)] for name in ("a", "b"))
         if row["value"] is not None:
             assert row["value"] == pytest.approx(first["value"] - second["value"], abs=2e-12), key(row)
         assert row["n"] == min(first["n"], second["n"])
@@ -119,7 +128,7 @@ def test_model_and_reference_swapped_negate_the_value_and_mirror_the_interval(mo
 
 
 def test_an_identical_copy_differs_by_nothing_and_has_no_interval(made):
-    study = made(patients=20)
+    study = made(patients=20, arms=SOME, logprobs=confident)
     found = study.estimates({"a": moody("a", 0.5), "copy": moody("a", 0.5)}, **pairs(("a", "copy")))
     rows = [row for row in found.all(reference_model="copy") if row["value"] is not None]
     assert {(row["value"], row["low"], row["estimate_status"]) for row in rows} == {(0.0, None, "too_few_events")}
@@ -128,7 +137,7 @@ def test_an_identical_copy_differs_by_nothing_and_has_no_interval(made):
 
 def test_known_readers_differ_by_what_is_known_of_them(made):
     readers = {"slot": lambda asked: asked.options[0], "label": lambda asked: "GBM"}
-    found = made().estimates(readers, **pairs(("slot", "label"), ("label", "slot")))
+    found = made(arms=SOME).estimates(readers, **pairs(("slot", "label"), ("label", "slot")))
     for denominator in ("all", "both_answer_set", "both_categorical", "base_correct"):
         row = found.one(reference_model="label", metric="label_swap_inconsistency", denominator=denominator)
         assert (row["value"], row["low"], row["high"], row["estimate_status"]) == (1.0, 1.0, 1.0, "ok")
@@ -150,7 +159,7 @@ def test_models_that_never_or_always_flip_are_not_told_apart_by_how_often_they_n
 
         return answer
 
-    found = made(patients=30).estimates({"a": reader(30), "b": reader(15)}, **pairs(("a", "b")))
+    found = made(patients=30, arms=SOME).estimates({"a": reader(30), "b": reader(15)}, **pairs(("a", "b")))
     row = found.one(reference_model="b", metric="flip_rate", denominator="both_categorical", arm="reverse")
     assert (row["value"], row["n"], row["low"]) == (0.0, 30, None)
     assert (row["estimate_status"], row["reason"]) == (
@@ -202,7 +211,7 @@ def test_pairing_narrows_the_interval_of_models_that_err_on_the_same_cases(made)
         # half of the patients are hard for both, a few more for the second
         return flips_in({*range(0, 40, 2), *range(1, 1 + 2 * extra, 2)})
 
-    found = made(patients=40).estimates({"a": reader(6), "b": reader(0)}, **pairs(("a", "b")))
+    found = made(patients=40, arms=SOME).estimates({"a": reader(6), "b": reader(0)}, **pairs(("a", "b")))
     row = found.one(reference_model="b", metric="flip_rate", denominator="all", arm="reverse")
     # six of forty patients differ, all one way; unpaired the standard error would be .11
     assert row["value"] == pytest.approx(0.15)
@@ -211,8 +220,9 @@ def test_pairing_narrows_the_interval_of_models_that_err_on_the_same_cases(made)
 
 
 def test_a_lost_answer_makes_the_difference_incomplete_and_its_bounds_hold_the_truth(made):
-    study = made(patients=7, per_patient=1)
+    study = made(patients=7, per_patient=1, arms=SOME, logprobs=confident)
     possible = ("GBM", "MET", "UNSURE", "UNPARSED")
+    rules = pairs(("a", "b"), ("b", "a"), arm_permutations=999, strata=[])
 
     def losing(first, second):
         whole = flips_in(range(5))
@@ -224,9 +234,9 @@ def test_a_lost_answer_makes_the_difference_incomplete_and_its_bounds_hold_the_t
         return answer
 
     other = flips_in((6,))
-    seen = study.estimates({"a": losing("ERROR", "ERROR"), "b": other}, **pairs(("a", "b"), ("b", "a")))
+    seen = study.estimates({"a": losing("ERROR", "ERROR"), "b": other}, **rules)
     for first, second in itertools.product(possible, repeat=2):
-        truth = study.estimates({"a": losing(first, second), "b": other}, **pairs(("a", "b"), ("b", "a")))
+        truth = study.estimates({"a": losing(first, second), "b": other}, **rules)
         for reference in ("a", "b"):
             whole = {key(row): row["value"] for row in truth.all(reference_model=reference)}
             broken = [row for row in seen.all(reference_model=reference) if row["n_error"]]
@@ -241,14 +251,16 @@ def test_what_one_model_alone_lost_is_left_out_of_both(made):
     def lame(asked):
         return "ERROR" if asked.case < "p004" and asked.arm == "reverse" else "GBM"
 
-    found = made(patients=12, per_patient=1).estimates({"a": lame, "b": flips_in(range(4))}, **pairs(("a", "b")))
+    found = made(patients=12, per_patient=1, arms=SOME).estimates(
+        {"a": lame, "b": flips_in(range(4))}, **pairs(("a", "b"))
+    )
     row = found.one(reference_model="b", metric="flip_rate", denominator="all", arm="reverse")
     # b flips only where a has no answer
     assert (row["value"], row["n"], row["n_error"], row["estimate_status"]) == (0.0, 8, 4, "incomplete")
 
 
 def test_nothing_to_compare_says_so(made):
-    found = made().estimates({"a": lambda asked: "UNSURE", "b": lambda asked: "GBM"}, **pairs(("a", "b")))
+    found = made(arms=SOME).estimates({"a": lambda asked: "UNSURE", "b": lambda asked: "GBM"}, **pairs(("a", "b")))
     row = found.one(reference_model="b", metric="slot_following")
     assert (row["value"], row["n"], row["estimate_status"]) == (None, 0, "undefined")
     assert row["reason"] == (
@@ -265,7 +277,7 @@ def test_readouts_are_compared_where_both_models_have_them(made):
 
 
 def test_comparisons_leave_every_other_estimate_as_it_was(made):
-    study, readers = made(patients=20), {"a": moody("a", 0.5), "b": moody("b", 0.3)}
+    study, readers = made(patients=20, arms=SOME, logprobs=confident), {"a": moody("a", 0.5), "b": moody("b", 0.3)}
     alone, compared = study.estimates(readers), study.estimates(readers, **pairs(("a", "b")))
     assert compared.all(reference_model=None) == alone.rows
     ESTIMATES.from_rows(compared.rows)

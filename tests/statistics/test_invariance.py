@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pyarrow as pa
 import pytest
 
@@ -24,9 +26,24 @@ def moody(name, share):
     return answer
 
 
-@pytest.fixture
+ARMS = ("base", "repeat", "reverse", "label_swap", "label_cycle", "lesion_removed", "roi_at", "matched_removed")
+
+
+def confident(asked):
+    """Log-probabilities of the options, another for every trial."""
+    raw = [0.1 + uniform("logs", asked.trial_id, place) for place in range(len(asked.options))]
+    return [math.log(value / sum(raw)) for value in raw]
+
+
+@pytest.fixture(scope="module")
 def study(made):
-    return made(patients=20, extra_draws={"base": 2, "reverse": 2, "lesion_removed": 1})
+    return made(
+        patients=20,
+        arms=ARMS,
+        extra_draws={"base": 2, "reverse": 2, "lesion_removed": 1},
+        logprobs=confident,
+        strata=lambda case, arm: {"sequence": case[-2:]},
+    )
 
 
 READERS = {"a": moody("a", 0.5), "b": moody("b", 0.9)}
@@ -95,4 +112,6 @@ def test_the_rows_keep_their_contract_and_hold_real_intervals(study):
     assert methods == {None, "Wilson, effective n, t", "patient bootstrap, percentile"}
     wide = [row for row in rows if row["metric"] == "accuracy_difference" and row["low"] is not None]
     assert wide
-    assert all(row["low"] < row["high"] and row["resamples"] == 5000 for row in wide)
+    for row in wide:
+        assert row["low"] < row["high"]
+        assert row["resamples"] == (5000 if row["stratum"] == "all" else 2000)
