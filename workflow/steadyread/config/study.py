@@ -20,7 +20,7 @@ from .slicing import SlicingConfig
 from .statistics import StatisticsConfig
 from .words import OnBadCase
 
-RESERVED = ("phantom_cohort", "phantom_readers", "models", "logs")
+RESERVED = ("phantom_cohort", "phantom_readers", "models", "logs", "validity")
 
 KNOWN_ANSWERS = ("constant-label", "constant-slot-1", "constant-slot-2", "constant-slot-3", "coin-2", "coin-3")
 DEFAULT_MODELS = ("phantom-reader", "phantom-reader-steady", *KNOWN_ANSWERS)
