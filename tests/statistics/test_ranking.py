@@ -117,6 +117,13 @@ def test_coverage_at_a_risk_and_risk_at_a_coverage_by_hand():
     assert nobody.coverage_at(0.2)[0] == 0
 
 
+def test_what_a_coverage_covers_ends_with_a_working_point():
+    ranking = ranked([0.5, 0.9, 0.9, 0.7, 0.2], [1] * 5, counted=[1, 1, 1, 1, 0])
+    covered = {coverage: np.flatnonzero(ranking.covered(coverage)).tolist() for coverage in (0.1, 0.5, 0.6, 1.0)}
+    assert covered == {0.1: [1, 2], 0.5: [1, 2], 0.6: [1, 2, 3], 1.0: [0, 1, 2, 3]}
+    assert not ranking.within(np.zeros(5, dtype=bool)).covered(0.5).any()
+
+
 def test_weights_are_units_written_out():
     random = np.random.default_rng(5)
     confidence, right = random.integers(0, 5, 12) / 5, random.random(12) < 0.6

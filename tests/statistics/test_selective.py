@@ -170,6 +170,22 @@ def _cases(patients):
     return [f"p{patient:03d}-s{number}" for patient in range(patients) for number in range(2)]
 
 
+def test_a_point_of_the_curve_needs_events_among_the_cases_it_covers(read):
+    # 40 patients of falling confidence: wrong are the 15th to the 19th and the last 10
+    answers = [G if number % 2 == 0 else M for number in range(40)]
+    for number in (*range(14, 19), *range(30, 40)):
+        answers[number] = M if answers[number] == G else G
+    found = read(answers, [0.99 - number / 100 for number in range(40)])
+    rows = {row["parameter"]: row for row in found.all(metric="risk_at_coverage")}
+    assert {row["n"] for row in rows.values()} == {40}
+    # 16 cases hold two of the wrong ones, 20 hold five
+    assert (rows[0.4]["value"], rows[0.4]["low"]) == (2 / 16, None)
+    assert rows[0.4]["reason"] == "2 patients have an event, 5 are needed"
+    assert (rows[0.5]["value"], rows[0.5]["estimate_status"], rows[0.5]["resamples"]) == (5 / 20, "ok", 2000)
+    assert rows[0.5]["low"] < 5 / 20 < rows[0.5]["high"]
+    assert found.one(metric="aurc")["estimate_status"] == "ok"
+
+
 # --- effective reliability ---------------------------------------------------------------------
 
 

@@ -140,7 +140,7 @@ def _guard(row: dict[str, Any], divisor: Floats, confidence: float) -> None:
 def _apart(first: Statistic, second: Statistic) -> Bools:
     """Units with an event for one model and not for the other; where there are no events, with other parts."""
     if first.events is not None and second.events is not None:
-        return np.asarray((first.counted & first.events) != (second.counted & second.events))
+        return np.asarray((first.judged & first.events) != (second.judged & second.events))
     assert isinstance(first.source, OfSums) and isinstance(second.source, OfSums)
     return np.asarray((first.source.parts != second.source.parts).any(axis=1))
 
@@ -155,10 +155,10 @@ def _too_few(item: Statistic, units: Units, needed: int) -> str | None:
         return "one patient: no interval over patients"
     if item.events is None:
         return None
-    having = _patients(item.counted & item.events, units)
+    having = _patients(item.judged & item.events, units)
     if having < needed:
         return f"{having} patients have an event, {needed} are needed"
-    without = _patients(item.counted & ~item.events, units)
+    without = _patients(item.judged & ~item.events, units)
     if item.both_sides and without < needed:
         return f"{without} patients are without an event, {needed} are needed"
     return None

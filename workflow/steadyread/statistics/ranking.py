@@ -87,11 +87,14 @@ class Ranking:
         1 where the unit at that place is not right.
     ends
         Last place of each working point, ascending.
+    size
+        Units there are, counted or not.
     """
 
     order: Ints
     wrong: NDArray[np.uint8]
     ends: Ints
+    size: int
 
     @classmethod
     def of(cls, confidence: Floats, categorical: Bools, right: Bools, counted: Bools) -> Ranking:
@@ -102,7 +105,7 @@ class Ranking:
         units, score = units[order], score[order]
         last = np.flatnonzero(np.append(score[1:] != score[:-1], True)) if len(score) else np.empty(0, np.int64)
         wrong = np.where(categorical[units] & right[units], 0, 1).astype(np.uint8)
-        return cls(units, wrong, last.astype(np.int64))
+        return cls(units, wrong, last.astype(np.int64), len(counted))
 
     @cached_property
     def key(self) -> bytes:
@@ -129,12 +132,20 @@ class Ranking:
             first = np.take_along_axis(risk, np.argmax(held, axis=1)[:, None], axis=1)
             return Working(number / total, np.where(held, risk, first), errors / total, held)
 
+    def covered(self, coverage: float) -> Bools:
+        """Units up to the first working point that covers so much, shape (units,)."""
+        result = np.zeros(self.size, dtype=bool)
+        if len(self.ends):
+            reached = (self.ends + 1) / len(self.order) >= coverage - 1e-9
+            result[self.order[: self.ends[np.argmax(reached)] + 1]] = True
+        return result
+
     def within(self, chosen: Bools) -> Ranking:
         """The same over some units only."""
         kept = chosen[self.order]
         group = np.searchsorted(self.ends, np.arange(len(self.order)))[kept]
         ends = np.flatnonzero(np.append(group[1:] != group[:-1], True)) if kept.any() else np.empty(0, np.int64)
-        return Ranking(self.order[kept], self.wrong[kept], ends.astype(np.int64))
+        return Ranking(self.order[kept], self.wrong[kept], ends.astype(np.int64), self.size)
 
 
 @dataclass(frozen=True)

@@ -161,7 +161,7 @@ def augrc(context: Context) -> Iterator[Statistic]:
 def risk_at_coverage(context: Context) -> Iterator[Statistic]:
     """Selective risk at the first working point of so much coverage; the risk–coverage curve."""
     for value in COVERAGES:
-        yield from _ranked(context, Metric.RISK_AT_COVERAGE, partial(Working.risk_at, coverage=value), value)
+        yield from _ranked(context, Metric.RISK_AT_COVERAGE, partial(Working.risk_at, coverage=value), value, value)
 
 
 @metric(Metric.COVERAGE_AT_RISK)
@@ -176,7 +176,9 @@ def _ranked(
     name: Metric,
     read: Callable[[Working], Floats],
     parameter: float | None = None,
+    covering: float | None = None,
 ) -> Iterator[Statistic]:
+    """A statistic of the order; of a point of the curve, the cases it covers say whether events are enough."""
     base = Base.of(context)
     if not base.sure.any():
         return
@@ -191,6 +193,8 @@ def _ranked(
         base.lost,
         parameter=parameter,
         events=base.counted & ~base.right,
+        among=None if covering is None else ranking.covered(covering),
+        span=(0.0, 0.5) if name is Metric.AUGRC else (0.0, 1.0),
         curve=True,
     )
 
@@ -202,7 +206,8 @@ def effective_reliability(context: Context) -> Iterator[Statistic]:
     After Whitehead et al. (arXiv 2204.13631). The threshold is the best one on other patients: on
     every split but `test` where the cohort has such a split (the rest is then tried), else on the
     other half of the patients, and the other way round. Of equally good thresholds the highest.
-    Where the others told nothing, there is no threshold, and the cases do not count.
+    Where the others told nothing, there is no threshold, and the cases do not count. The interval is
+    that of the thresholds as they are.
     """
     base = Base.of(context)
     if not base.sure.any():

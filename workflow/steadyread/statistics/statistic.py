@@ -31,6 +31,8 @@ class Statistic(Quantity):
     events, both_sides
         Units with an event; the interval stands where enough patients have one and, where
         `both_sides`, as many have a counted unit without one. None: no such rule.
+    among
+        The counted units whose events say so, where those are not all: what a point of a curve covers.
     span
         Least and greatest value there is: the bounds where an answer ended in ERROR.
     mean
@@ -46,6 +48,7 @@ class Statistic(Quantity):
     lost: Bools
     events: Bools | None = field(default=None, kw_only=True)
     both_sides: bool = field(default=True, kw_only=True)
+    among: Bools | None = field(default=None, kw_only=True)
     span: tuple[float, float] = field(default=(0.0, 1.0), kw_only=True)
     mean: Term | None = field(default=None, kw_only=True)
     curve: bool = field(default=False, kw_only=True)
@@ -60,6 +63,11 @@ class Statistic(Quantity):
             lost=self.lost & chosen,
             mean=None if self.mean is None else self.mean.within(chosen),
         )
+
+    @property
+    def judged(self) -> Bools:
+        """The units that say whether there are enough events."""
+        return self.counted if self.among is None else self.counted & self.among
 
     def bounds(self) -> tuple[float, float]:
         """Least and greatest value there could have been, had no answer ended in ERROR."""
