@@ -87,7 +87,7 @@ def test_captions_name_what_is_missing(estimate):
     )  # fmt: skip
     caption = curves_caption(curves_data(Book([row]), Readout.TEXT, []), Readout.TEXT, False, 0.95)
     assert "Not asked in this study: " in caption
-    assert "Right: the lesion slices moved" in caption
+    assert "Right, lesion slices moved" in caption
     assert curves_caption([], Readout.TEXT, False, 0.95) == NO_LEVELS
     assert calibration_caption([], Readout.TEXT, False, 0.95) == NO_CONFIDENCE
 

@@ -235,7 +235,8 @@ def test_only_settings_that_matter_reach_a_stage(project):
         if settings.settings_of(name, one, models, {"model": "coin-2"})
         != settings.settings_of(name, two, models, {"model": "coin-2"})
     }
-    assert changed == {"estimate", "flips_figure", "flow_diagram", "simulate_validity", "summary", "validity_table"}
+    figures = {"calibration_figure", "curves_figure", "flips_figure", "flow_diagram", "validity_table"}
+    assert changed == {"estimate", "simulate_validity", "summary", *figures}
 
 
 def test_files_by_name():

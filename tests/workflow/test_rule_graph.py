@@ -21,7 +21,7 @@ PROFILES = ((), ("--profile", "slurm"))
 PER_SHARD = ("slice_volumes", "mark_lesions", "perturb_images", "compose_trials")
 ONCE = (
     *("register_cohort", "check_cohort", "estimate", "account_cases", "main_table", "flips_figure", "flow_diagram"),
-    *("plan_analysis", "published_table"),
+    *("plan_analysis", "published_table", "strata_table", "curves_figure", "calibration_figure", "sensitivity_table"),
 )
 
 

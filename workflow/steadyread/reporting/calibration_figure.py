@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from matplotlib.lines import Line2D
+
 from ..config.base import Section
 from ..config.report import ReportConfig
 from ..stages.job import Files
@@ -14,7 +16,7 @@ from .lookup import Book
 from .names import SYNTHETIC
 from .settings import IntervalConfidence, ListedModel, SyntheticFlag, baselines_of, display_order
 
-WIDTH, PANEL, GAP, LEFT, TOP = 6.9, 2.1, 0.9, 0.62, 0.2
+WIDTH, PANEL, GAP, LEFT, TOP = 6.9, 2.1, 0.85, 0.66, 0.22
 """Inches: the figure's width, a panel's height, the space between models, left of panels, above all."""
 BARS = 18
 """Height of the tallest bar of counts, in percent of the axis."""
@@ -54,8 +56,8 @@ def _draw(data: list[dict[str, Any]], appearance: Mapping[str, Any], settings: C
     models = [model for model in appearance if any(row["model"] == model for row in data)]
     if not models:
         return say(NOTHING)
-    above = TOP + (0.18 if settings.cohort.synthetic else 0)
-    height = above + len(models) * (PANEL + GAP) - 0.3
+    above = TOP + (0.22 if settings.cohort.synthetic else 0)
+    height = above + len(models) * (PANEL + GAP) - 0.35
     figure = new_figure(WIDTH, height)
     wide = (WIDTH - 2 * LEFT - 0.15) / 2
     for number, model in enumerate(models):
@@ -101,10 +103,15 @@ def _risk(axes: Any, rows: list[dict[str, Any]], look: tuple[Any, str]) -> None:
                 [100 * row["x"]], [100 * row["y"]], marker="X", markersize=7, markerfacecolor="white",
                 markeredgecolor=INK, markeredgewidth=1.0, linestyle="none", clip_on=False, zorder=6,
             )  # fmt: skip
-            axes.annotate(
-                "UNSURE as said", (100 * row["x"], 100 * row["y"]), textcoords="offset points", xytext=(-6, 6),
-                ha="right", fontsize=6.5, color=INK, zorder=6,
-            )  # fmt: skip
+    axes.legend(
+        handles=[
+            Line2D([], [], color=look[0], linewidth=1.2, marker=look[1], markersize=4, label="by confidence"),
+            Line2D([], [], color=SOFT, linewidth=0.8, linestyle="--", label="the best order there could be"),
+            Line2D([], [], linestyle="none", marker="X", markersize=6, markerfacecolor="white", markeredgecolor=INK,
+                   label="its own UNSURE"),
+        ],
+        loc="upper left", frameon=False, fontsize=6.5, borderaxespad=0.1,
+    )  # fmt: skip
 
 
 def _line(axes: Any, rows: list[dict[str, Any]], **look: Any) -> None:

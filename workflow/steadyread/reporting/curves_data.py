@@ -9,7 +9,7 @@ from typing import Any
 from ..contracts.enums import EstimateStatus, Metric, Readout
 from .format import confidence_text, has_interval
 from .lookup import Book
-from .names import DENOMINATORS, READOUTS, SYNTHETIC
+from .names import READOUTS, SYNTHETIC
 
 DATA_COLUMNS = (
     "model",
@@ -42,10 +42,10 @@ class Curve:
 
 REMOVED, PLACE = "lesion slices removed, %", "place of the lesion slices in the stack, %"
 CURVES = (
-    Curve(Metric.DOSE_RESPONSE, "Letting go: less and less of the lesion", REMOVED, "a diagnosis is named, %"),
-    Curve(Metric.DOSE_FLIPS, "Answers changed: less and less of the lesion", REMOVED, "answers that changed, %"),
-    Curve(Metric.POSITION_ACCURACY, "Right: the lesion slices moved", PLACE, "right, %"),
-    Curve(Metric.POSITION_FLIPS, "Answers changed: the lesion slices moved", PLACE, "answers that changed, %"),
+    Curve(Metric.DOSE_RESPONSE, "Letting go as the lesion goes", REMOVED, "a diagnosis is named, %"),
+    Curve(Metric.DOSE_FLIPS, "Answers changed as the lesion goes", REMOVED, "answers that changed, %"),
+    Curve(Metric.POSITION_ACCURACY, "Right, lesion slices moved", PLACE, "right, %"),
+    Curve(Metric.POSITION_FLIPS, "Answers changed, lesion slices moved", PLACE, "answers that changed, %"),
 )
 NOTHING = "No arm was asked at several levels: no curve to draw (arms remove_fraction and roi_at)."
 
@@ -85,12 +85,12 @@ def curves_caption(data: list[dict[str, Any]], readout: Readout, synthetic: bool
         return NOTHING
     numbers = sorted({row["n"] for row in data if row["value"] is not None})
     n = f"n = {numbers[0]}" if len(numbers) == 1 else f"n = {numbers[0]} to {numbers[-1]}"
-    of = " or ".join(dict.fromkeys(DENOMINATORS[row["denominator"]] for row in data if row["value"] is not None))
     missing = [curve.title for curve in CURVES if curve not in curves]
     grey = " Thin grey lines: readers with known answers, without intervals." if _has(data, baseline="yes") else ""
     text = (
-        f"Numbers by level, read from {READOUTS[readout]}, of {of} ({n}), all points of a curve over the same cases, "
-        f"with {confidence_text(confidence)}, clustered by patient. At 0 % of the lesion slices removed stands base. "
+        f"Shares by level, read from {READOUTS[readout]}, of the cases answered on base and at every level ({n}; "
+        f"right: of those whose label is known), with {confidence_text(confidence)}, clustered by patient. At 0 % of "
+        "the lesion slices removed stands base. "
         f"Hollow marker: no interval may be given.{grey}"
         + (f" Not asked in this study: {'; '.join(missing)}." if missing else "")
     )

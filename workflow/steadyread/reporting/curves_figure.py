@@ -28,7 +28,7 @@ from .lookup import Book
 from .names import READERS, SYNTHETIC
 from .settings import IntervalConfidence, ListedModel, SyntheticFlag, baselines_of, display_order
 
-WIDTH, PANEL, GAP, LEFT = 6.9, 2.0, 0.72, 0.62
+WIDTH, PANEL, GAP, LEFT = 6.9, 2.0, 0.75, 0.66
 """Inches: the figure's width, a panel's height, the space between panels, the space left of them."""
 
 
@@ -65,11 +65,11 @@ def _draw(data: list[dict[str, Any]], appearance: Mapping[str, Any], settings: C
     if not curves:
         return say(NOTHING)
     lines = -(-len(curves) // 2)
-    above = 0.42 if settings.cohort.synthetic else 0.25
+    above = 0.46 if settings.cohort.synthetic else 0.25
     drawn = [model for model in appearance if any(row["model"] == model for row in data)]
     grey = any(row["baseline"] == "yes" for row in data)
     key = 0.2 * -(-(len(drawn) + grey) // 3) + 0.1
-    height = above + lines * (PANEL + GAP) + key
+    height = above + lines * (PANEL + GAP) - 0.2 + key
     figure = new_figure(WIDTH, height)
     wide = (WIDTH - 2 * LEFT - 0.15) / 2
     for number, curve in enumerate(curves):
@@ -104,7 +104,7 @@ def _panel(axes: Any, curve: Curve, rows: list[dict[str, Any]], appearance: Mapp
         colour, marker = appearance[model]
         axes.plot(places, values, color=colour, linewidth=1.2, zorder=3)
         # Intervals of several models at one level stand beside each other.
-        shift = 1.1 * (list(appearance).index(model) - (len(appearance) - 1) / 2)
+        shift = 1.8 * (list(appearance).index(model) - (len(appearance) - 1) / 2)
         for row, x, y in zip(own, places, values, strict=True):
             known = row["low"] is not None
             if known:

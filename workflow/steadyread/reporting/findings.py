@@ -9,7 +9,7 @@ from typing import Any
 from ..contracts.enums import LESION_ARMS, ArmName, Denominator, EstimateStatus, Metric, Readout
 from .format import cell, detectable, has_interval, not_asked_twice, percent, sentence_value, text_list
 from .lookup import Book, Row, only
-from .names import LESION_MEANS, SYNTHETIC, contrast_name
+from .names import LESION_MEANS, SYNTHETIC
 from .understood import misunderstood_sentence, understood_cell
 
 Entry = Mapping[str, Any]
@@ -199,7 +199,7 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
     )
     few = [row for row in rows if row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS]
     if few:
-        what = sorted({contrast_name(row["metric"], row["arm"], row["reference_arm"]) for row in few})
+        what = sorted({Metric(row["metric"]).label for row in few})
         shown = "; ".join(what[:4]) + (f"; and {len(what) - 4} more" if len(what) > 4 else "")
         limits.append(f"Too few events for an interval in {len(few)} of {len(rows)} estimates ({shown}).")
     broken = [row for row in rows if row["estimate_status"] == EstimateStatus.INCOMPLETE]

@@ -51,6 +51,15 @@ class Flow:
         return self.cases_in - sum(count for _, _, count in self.common)
 
 
+def alike(arms: Sequence[ArmFlow]) -> list[tuple[ArmFlow, list[str]]]:
+    """Arms that share an account, by the first of them: (its account, names of all)."""
+    found: dict[tuple[Any, ...], tuple[ArmFlow, list[str]]] = {}
+    for item in arms:
+        own = found.setdefault((item.analysed, item.errors, item.reasons), (item, []))
+        own[1].append(arm_name(item.arm))
+    return list(found.values())
+
+
 def flows_of(rows: Sequence[Row], readout: Readout) -> list[Flow]:
     """The accounts of a readout; models with equal accounts share one, the most common first."""
     by_model: dict[str, list[Row]] = {}

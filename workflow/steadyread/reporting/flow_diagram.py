@@ -16,8 +16,8 @@ from ..contracts.files import read_rows
 from ..contracts.tables import FLOW
 from ..stages.job import Files
 from .figures import INK, PALE, SOFT, figure_style, new_figure, save
-from .flow_account import Flow, differences, flows_of, reasons_text, side_text, whom_text
-from .names import READOUTS, arm_name, arm_rank
+from .flow_account import Flow, alike, differences, flows_of, reasons_text, side_text, whom_text
+from .names import READOUTS, arm_rank
 
 DATA_COLUMNS = ("model", "readout", "arm", "cases_in", "analysed", "errors", "excluded", "stage", "reason", "count")
 
@@ -67,10 +67,12 @@ def _draw(flows: Sequence[Flow], readout: Readout) -> Any:
         return figure
     flow = flows[0]
     common = [f"Left out of every arm: {flow.cases_in - flow.eligible}", *reasons_text(flow.common)]
-    sides = [side_text(item, flow.eligible) for item in flow.arms]
+    groups = alike(flow.arms)
+    boxes = [_arms_text(names, item.analysed) for item, names in groups]
+    sides = [side_text(item, flow.eligible) for item, _ in groups]
     notes = [line for text in [whom_text(flows), *differences(flows)] for line in wrap(text, 104)]
     tall = _tall(["", ""])
-    rows = [max(_tall([""]), _tall(lines) if lines else 0.0) for lines in sides]
+    rows = [max(_tall(box), _tall(lines) if lines else 0.0) for box, lines in zip(boxes, sides, strict=True)]
     first_gap = max(0.45, _tall(common) + 2 * SPACE)
     height = 0.1 + tall + first_gap + tall + SPACE + sum(rows) + SPACE * len(rows) + LINE * len(notes) + 0.15
     figure = new_figure(WIDTH, height)
@@ -88,11 +90,10 @@ def _draw(flows: Sequence[Flow], readout: Readout) -> Any:
     _box(axes, 0.08, top, LEFT - 0.08, tall, ["Left for the arms", f"n = {flow.eligible}"], bold=True)
     trunk = top + tall
     top = trunk + SPACE
-    for item, lines, row in zip(flow.arms, sides, rows, strict=True):
-        centre, height_left = top + row / 2, _tall([""])
+    for box, lines, row in zip(boxes, sides, rows, strict=True):
+        centre = top + row / 2
         _line(axes, TRUNK, centre, INDENT, centre, arrow=True)
-        label = f"{arm_name(item.arm)}: n = {item.analysed}"
-        _box(axes, INDENT, centre - height_left / 2, LEFT + 0.15 - INDENT, height_left, [label], bold=True)
+        _box(axes, INDENT, centre - _tall(box) / 2, LEFT + 0.15 - INDENT, _tall(box), box, bold=True)
         if lines:
             _line(axes, LEFT + 0.15, centre, MIDDLE, centre, arrow=True)
             _box(axes, MIDDLE, centre - _tall(lines) / 2, WIDTH - MIDDLE - 0.08, _tall(lines), lines)
@@ -102,6 +103,12 @@ def _draw(flows: Sequence[Flow], readout: Readout) -> Any:
     for number, text in enumerate(notes):
         axes.text(0.08, top + LINE * (number + 0.5), text, va="center", fontsize=7, color=SOFT)
     return figure
+
+
+def _arms_text(names: Sequence[str], analysed: int) -> list[str]:
+    """What stands in the box of the arms that share an account: n, then their names."""
+    several = f" in each of {len(names)} arms" if len(names) > 1 else ""
+    return [f"n = {analysed}{several}", *names]
 
 
 def _box(axes: Any, x: float, y: float, width: float, height: float, lines: Sequence[str], bold: bool = False) -> None:

@@ -134,6 +134,14 @@ def in_order(arms: Iterable[str]) -> list[str]:
     return sorted(set(arms), key=arm_rank)
 
 
+def in_words(text: str) -> str:
+    """A text with the arms that it names by their keys called as people call them."""
+    for arm in sorted(ARMS, key=len, reverse=True):
+        if "_" in arm:
+            text = text.replace(arm, ARMS[arm])
+    return text
+
+
 def grouped(arms: Iterable[str]) -> list[tuple[str, list[str]]]:
     """Arms under the heading of what is varied; headings without an arm are left out."""
     left = in_order(arms)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..contracts.enums import LESION_ARMS, EstimateStatus, Metric, Readout
+from ..contracts.enums import LESION_ARMS, ArmName, EstimateStatus, Metric, Readout
 from .format import confidence_text, counted, detectable, not_asked_twice
 from .lookup import Book, Row
-from .names import LESION_MEANS, MARKS, SYNTHETIC, arm_name, contrast_name
+from .names import LESION_MEANS, MARKS, SYNTHETIC, arm_name, in_words
 from .panels import Panel
 from .understood import misunderstood_note
 
@@ -69,20 +69,24 @@ def several_arms(shown: Sequence[Row]) -> list[str]:
     """Which arms the metrics of several arms are computed from, each list once; what K is."""
     lists: dict[tuple[str, ...], list[str]] = {}
     for row in shown:
-        if row["arm"] is None or len(row["arms"]) > 2:
-            name = contrast_name(row["metric"], row["arm"], None)
-            names = lists.setdefault(tuple(row["arms"]), [])
-            if name not in names:
-                names.append(name)
+        if row["arm"] is not None and len(row["arms"]) <= 2:
+            continue
+        # Beside base and the arms that keep the evidence, a quadrant has the arm that takes it away.
+        own = row["arm"] is not None and row["reference_arm"] == ArmName.BASE
+        arms = tuple(arm for arm in row["arms"] if not (own and arm == row["arm"]))
+        name = Metric(row["metric"]).label + (" (and the arm named with it)" if own else "")
+        names = lists.setdefault(arms, [])
+        if name not in names:
+            names.append(name)
     notes = [
-        f"Of several arms at once, {'; '.join(names)}, over {counted(len(arms), 'arm')}: "
-        f"{', '.join(arm_name(arm) for arm in arms)}."
+        f"Over {counted(len(arms), 'arm')} at once ({'; '.join(arm_name(arm) for arm in arms)}): {'; '.join(names)}."
         for arms, names in lists.items()
     ]
     if any(row["arm"] is None and row["parameter"] is not None for row in shown):
         notes.append(
-            "K: how many presentations, base among them, such a number is computed from; an arm of several levels is "
-            "several. What must hold under every one of them, or happen under any, depends on K."
+            "K: how many presentations of a case, base among them, such a number is computed from, an arm of several "
+            "levels being several; for accuracy swing and Cochran's Q how many arms. What must hold under every one, "
+            "or happen under any, depends on K."
         )
     return notes
 
@@ -132,5 +136,5 @@ def _undefined(shown: Sequence[Row]) -> list[str]:
         distinct = list(dict.fromkeys(found))
         more = f"; {len(distinct) - 2} more reasons stand in the CSV" if len(distinct) > 2 else ""
         cells = "cell" if len(found) == 1 else "cells"
-        notes.append(f"Undefined: {name}, {len(found)} {cells}: {'; '.join(distinct[:2])}{more}.")
+        notes.append(f"Undefined: {name}, {len(found)} {cells}: {in_words('; '.join(distinct[:2]))}{more}.")
     return notes

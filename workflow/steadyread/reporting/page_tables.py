@@ -1,4 +1,4 @@
-"""Tables of the summary page: a line per model, numbers as columns."""
+"""Tables of the summary page: a line per model with numbers as columns, or a line per arm with models as columns."""
 
 from __future__ import annotations
 
@@ -37,6 +37,19 @@ class PageTable:
         if self.words < 2:
             return [list(self.lines)]
         return [list(group) for _, group in groupby(self.lines, key=lambda line: line[0])]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Tables that are folded away under one title."""
+
+    title: str
+    tables: tuple[PageTable, ...]
+
+
+def folds(tables: Iterable[PageTable]) -> list[Fold]:
+    """Each table folded by itself, under its own title."""
+    return [Fold(table.title, (table,)) for table in tables]
 
 
 @dataclass(frozen=True)
@@ -95,15 +108,15 @@ def _with_p(row: Row | None) -> str:
 def by_arm(
     book: Book, readout: Readout, metric: Metric, title: str, arms: Iterable[str] | None = None
 ) -> list[PageTable]:
-    """A table of a line per model and a column per arm; none where there is no estimate."""
+    """A table of a line per arm and a column per model; none where there is no estimate."""
     found = [row for row in book.select(metric, readout=readout.value) if row["arm"] is not None]
     shown = [arm for arm in in_order(row["arm"] for row in found) if arms is None or arm in arms]
     models = book.ordered(row["model"] for row in found)
-    lines = tuple(
-        (model, *[cell(only([row for row in found if (row["model"], row["arm"]) == (model, arm)])) for arm in shown])
-        for model in models
-    )
-    return [PageTable(title, ("Model", *[arm_name(arm) for arm in shown]), lines)] if lines and shown else []
+    held: dict[tuple[str, str], list[Row]] = {}
+    for row in found:
+        held.setdefault((row["arm"], row["model"]), []).append(row)
+    lines = tuple((arm_name(arm), *[cell(only(held.get((arm, model), []))) for model in models]) for arm in shown)
+    return [PageTable(title, ("Arm", *models), lines)] if lines else []
 
 
 def points(book: Book, readout: Readout, metric: Metric, title: str) -> list[PageTable]:
@@ -129,39 +142,44 @@ def _at(rows: Sequence[Row], model: str, key: str | float) -> list[Row]:
 def curve_tables(book: Book, readout: Readout, metrics: Iterable[Metric]) -> list[PageTable]:
     """The numbers of some curves."""
     titles = {curve.metric: f"{curve.title}: {curve.up}, by {curve.across}" for curve in CURVES}
-    return [table for metric in metrics for table in points(book, readout, metric, titles.get(metric, metric.label))]
+    return [
+        table
+        for metric in metrics
+        for table in points(book, readout, metric, titles.get(metric, f"{metric.label.capitalize()}, %"))
+    ]
 
 
 DIRECTIONS = {
     "label_to_other_label": "Diagnosis → other diagnosis",
     "label_to_unsure": "Diagnosis → UNSURE",
     "unsure_to_label": "UNSURE → diagnosis",
+    "wrong_to_right": "Wrong → right",
     "right_to_other_label": "Right → other diagnosis",
     "right_to_unsure": "Right → UNSURE",
     "right_to_no_answer": "Right → no answer",
-    "wrong_to_right": "Wrong → right",
 }
 """Directions of flips in front of people; the others stand in the CSV."""
 NEGATIVE = ("right_to_other_label", "right_to_unsure", "right_to_no_answer")
-"""The cells that add up to the negative flips."""
+"""The cells that add up to the negative flips: right under base, and not right under the arm."""
 
 
-def directions(book: Book, readout: Readout) -> list[PageTable]:
-    """Where flips go, a line per model and arm: another diagnosis apart from UNSURE.
+def directions(book: Book, readout: Readout) -> list[Fold]:
+    """Where flips go, a table per model and a line per arm: another diagnosis apart from UNSURE.
 
-    The last column is the sum of its three cells: right under base, and not right under the arm.
+    The last column is the sum of the three before it.
     """
     found = book.select(Metric.FLIP_DIRECTION, readout=readout.value)
     index = {(row["model"], row["arm"], row["variant"]): row for row in found}
-    lines = []
+    header = ("Arm", *DIRECTIONS.values(), "Right → anything else, sum of the three")
+    tables = []
     for model in book.ordered(row["model"] for row in found):
+        lines = []
         for arm in in_order(row["arm"] for row in found if row["model"] == model):
             rows = {name: index.get((model, arm, name)) for name in DIRECTIONS}
-            negative = [rows[name] for name in NEGATIVE]
-            lines.append((model, arm_name(arm), *[cell(row) for row in rows.values()], _sum(negative)))
-    header = ("Model", "Arm", *DIRECTIONS.values(), "Right → anything else, sum")
-    return [PageTable("Where flips go, % of all pairs; from right and wrong: of pairs whose label is known", header,
-                      tuple(lines), words=2)] if lines else []  # fmt: skip
+            lines.append((arm_name(arm), *map(cell, rows.values()), _sum([rows[name] for name in NEGATIVE])))
+        tables.append(PageTable(model, header, tuple(lines)))
+    title = "Where flips go, % of all pairs; from right and wrong: of pairs whose label is known"
+    return [Fold(title, tuple(tables))] if tables else []
 
 
 def _sum(rows: Sequence[Row | None]) -> str:

@@ -10,7 +10,7 @@ from .format import sentence_value
 from .lookup import Book, only
 from .names import arm_name
 from .notes import several_arms
-from .page_tables import PageColumn, PageTable, by_arm, by_model, curve_tables, directions
+from .page_tables import Fold, PageColumn, PageTable, by_arm, by_model, curve_tables, directions, folds
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,14 @@ class PageSection:
     meaning: tuple[str, ...]
     findings: tuple[str, ...]
     tables: tuple[PageTable, ...]
-    folded: tuple[PageTable, ...] = ()
+    folded: tuple[Fold, ...] = ()
     figure: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def all_tables(self) -> list[PageTable]:
+        """Open and folded ones."""
+        return [*self.tables, *[table for fold in self.folded for table in fold.tables]]
 
 
 def sections_of(book: Book, readout: Readout, audited: Sequence[str]) -> list[PageSection]:
@@ -51,7 +56,7 @@ def sections_of(book: Book, readout: Readout, audited: Sequence[str]) -> list[Pa
         knowing_when(book, readout),
         slot(book, readout),
     )
-    return [section for section in built if section.tables or section.folded]
+    return [section for section in built if section.all_tables]
 
 
 WITHOUT = (ArmName.NO_IMAGE, ArmName.LESION_REMOVED)
@@ -98,7 +103,8 @@ def steady(book: Book, readout: Readout, audited: Sequence[str]) -> PageSection:
         "others, steadiness goes with not looking.",
     )
     folded = directions(book, readout)
-    folded += by_arm(book, readout, Metric.KAPPA, "Agreement with base beyond chance: Cohen's κ, all pairs but errors")
+    title = "Agreement with base beyond chance: Cohen's κ, all pairs but errors"
+    folded += folds(by_arm(book, readout, Metric.KAPPA, title))
     return PageSection(
         "steady", "Steady under everything", meaning, tuple(_steady_findings(book, readout, audited)), tuple(tables),
         tuple(folded), notes=tuple(several_arms(rows)),
@@ -150,7 +156,7 @@ def letting_go(book: Book, readout: Readout) -> PageSection:
         "Mere words can do what images should: the last column says how much of the willingness to name a diagnosis is "
         "there when an MRI is mentioned and none is shown. 1 is all of it, 0 is none.",
     )
-    folded = curve_tables(book, readout, metrics)
+    folded = folds(curve_tables(book, readout, metrics))
     return PageSection("letting-go", "Letting go", meaning, (), tuple(tables), tuple(folded), "curves_figure")
 
 
@@ -165,7 +171,7 @@ def knowing_when(book: Book, readout: Readout) -> PageSection:
         PageColumn("AUGRC", Metric.AUGRC),
     )
     kept = [
-        PageColumn(f"Wrong among them at most {100 * risk:g} %", Metric.COVERAGE_AT_RISK, parameter=risk)
+        PageColumn(f"Kept, at most {100 * risk:g} % wrong", Metric.COVERAGE_AT_RISK, parameter=risk)
         for risk in _parameters(book, Metric.COVERAGE_AT_RISK, readout)
     ]
     kept += [
@@ -184,7 +190,7 @@ def knowing_when(book: Book, readout: Readout) -> PageSection:
     )
     tables = by_model(book, readout, "What was answered, and how far confidence can be believed", told)
     tables += by_model(book, readout, "Cases that could be kept, surest first, and what answering is worth", kept)
-    folded = curve_tables(book, readout, (Metric.RELIABILITY, Metric.RISK_AT_COVERAGE))
+    folded = folds(curve_tables(book, readout, (Metric.RELIABILITY, Metric.RISK_AT_COVERAGE)))
     return PageSection("knowing", "Knowing when", meaning, (), tuple(tables), tuple(folded), "calibration_figure")
 
 

@@ -19,6 +19,13 @@ from .names import READOUTS, SYNTHETIC
 from .page_tables import PageTable
 from .settings import IntervalConfidence, ListedModel, SyntheticFlag, display_order
 
+STRATA = {
+    "lesion_size": "lesion size in ml",
+    "n_slices": "slices shown",
+    "n_lesion_slices": "lesion slices shown",
+    "runs_matched": "other slices removed in runs as long as the lesion's",
+}
+"""Strata whose key is not a word for people."""
 WHOLE = "all cases"
 NOTHING = "There are no strata: none was asked for, or every case is alike."
 MEANING = (
@@ -64,9 +71,9 @@ def _write_csv(book: Book, path: Path) -> None:
 
 
 def stratum_name(stratum: str) -> str:
-    """A stratum in words: lesion size: lowest third (to 512)."""
+    """A stratum in words: lesion size in ml: lowest third (to 3.2)."""
     name, _, value = stratum.partition("=")
-    return f"{name.replace('_', ' ')}: {value}"
+    return f"{STRATA.get(name, name.replace('_', ' '))}: {value}"
 
 
 def strata_tables(book: Book, readout: Readout) -> list[PageTable]:

@@ -32,9 +32,9 @@ from .flips_data import flips_caption, flips_data
 from .flow_account import flow_caption, flows_of, reasons_text
 from .format import cell, confidence_text, counted, one_line, text_list
 from .lookup import Book
-from .names import LESION_MEANS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, arm_rank, in_order
+from .names import LESION_MEANS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, arm_rank, in_order, in_words
 from .notes import MARKS_NOTE, notes_of
-from .page_tables import PageTable, by_arm
+from .page_tables import PageTable, by_arm, folds
 from .panels import panels_of, texts_of
 from .plan import PlanSection, plan_section
 from .published import PublishedSection, published_section
@@ -52,6 +52,7 @@ MEDIA = {".svg": "image/svg+xml", ".png": "image/png", ".csv": "text/csv", ".md"
 EMBEDDED = (
     *("main_table", "excluded", "figure", "curves_figure", "calibration_figure", "flow_figure", "contact_sheet"),
 )
+AGREEMENT = "Text and log-probabilities give the same decision, % of all but errors"
 SHOWN_EXCLUSIONS = 50
 """Rows of what was left out that stand on the page; the file has all."""
 
@@ -216,22 +217,17 @@ def render(found: Found, settings: SummarySettings) -> str:
         excluded=excluded[:SHOWN_EXCLUSIONS],
         more_excluded=max(len(excluded) - SHOWN_EXCLUSIONS, 0),
         sections=sections_of(book, readout, audited),
-        strata=strata_tables(book, readout),
+        strata=folds(strata_tables(book, readout)),
         strata_meaning=STRATA_MEANING,
         no_strata=NO_STRATA,
         published=found.published,
         sensitivity=_sensitivity(found.sensitivity, book, readout),
         validity=validity_section(),
         plan=found.plan,
-        floor=by_arm(book, readout, Metric.D_SAME, "d_same, % of pairs of draws"),
-        cross=by_arm(book, readout, Metric.D_CROSS, "d_cross: a draw of base and a draw of the arm, % of pairs"),
-        agreement=by_arm(
-            book,
-            Readout.TEXT,
-            Metric.READOUT_AGREEMENT,
-            "Text and log-probabilities give the same decision, % of all but errors",
-        ),
-        shares=_shares(book, readout),
+        floor=folds(by_arm(book, readout, Metric.D_SAME, "d_same, % of pairs of draws")),
+        cross=folds(by_arm(book, readout, Metric.D_CROSS, "d_cross: a draw of base and a draw of the arm, % of pairs")),
+        agreement=folds(by_arm(book, Readout.TEXT, Metric.READOUT_AGREEMENT, AGREEMENT)),
+        shares=folds(_shares(book, readout)),
         flow=_flow_lines(book, flow, readout),
         settings=json.dumps(_plain(settings), indent=2, ensure_ascii=False, sort_keys=True),
         captions=_captions(book, flow, settings),
@@ -245,7 +241,9 @@ def tied(text: str) -> str:
     """The text with spaces that hold an interval, a unit and n together where lines break."""
     text = re.sub(r"\[[^\]]*\]", lambda found: found[0].replace(" ", "\N{NO-BREAK SPACE}"), text)
     return re.sub(
-        r"(?<=\d) (?=%|points|\[)|(?<=\)) (?=[PCTO]\b)|(?<=\bn) (?=\=)|(?<=\bn =) ", "\N{NO-BREAK SPACE}", text
+        r"(?<=\d) (?=%|points|\[)|(?<=\)) (?=[PCTO]\b)|(?<=\b[nKpc]) (?=[=<])|(?<=\b[nKpc] =) ",
+        "\N{NO-BREAK SPACE}",
+        text,
     )
 
 
@@ -296,7 +294,7 @@ def _sensitivity(
     own = [row for row in rows if row["readout"] == readout.value]
     lines = tuple(line.texts for line in sensitivity_lines(own, book.models))
     tables = [PageTable("The tested contrasts, tested a second time", HEADER, lines, words=2)] if lines else []
-    return MEANING, agreement_sentence(own), tables, sorted({row["reason"] for row in own if row["reason"]})
+    return MEANING, agreement_sentence(own), tables, sorted({in_words(row["reason"]) for row in own if row["reason"]})
 
 
 def _shares(book: Book, readout: Readout) -> list[PageTable]:
