@@ -126,9 +126,8 @@ def test_levels_that_hold_every_case_add_up_to_the_whole(found, name):
     assert {row["metric"] for row in rows} >= {"accuracy", "flip_rate", "overcommitment_difference", "recon", "reacc"}
     for key, parts in groups.items():
         assert sum(row["n"] for row in parts) == whole[key]["n"], key
-        if key[0] != "delta":  # whose means run over unlike cases
-            mean = sum(row["n"] * row["value"] for row in parts if row["n"]) / whole[key]["n"]
-            assert mean == pytest.approx(whole[key]["value"]), key
+        mean = sum(row["n"] * row["value"] for row in parts if row["n"]) / whole[key]["n"]
+        assert mean == pytest.approx(whole[key]["value"]), key
 
 
 def test_runs_matched_is_known_from_the_arm_that_was_matched(found):
@@ -165,7 +164,13 @@ def test_strata_carry_no_test_and_the_first_two_thousand_resamples(found):
 
 def test_what_is_no_headline_is_not_estimated_by_stratum(found):
     metrics = {row["metric"] for row in found.rows if row["stratum"] != "all"}
-    assert not metrics & {"flip_direction", "status_share", "kappa", "cochran_q", "any_flip"}
+    assert not metrics & {"flip_direction", "status_share", "kappa", "cochran_q", "any_flip", "delta"}
+    assert metrics == {
+        *("accuracy", "accuracy_difference", "flip_rate", "label_swap_inconsistency", "slot_following"),
+        *("overcommitment", "overcommitment_difference", "reacc", "recon"),
+    }
+    flips = [row for row in found.all(metric="flip_rate") if row["stratum"] != "all"]
+    assert {row["denominator"] for row in flips} == {"all"}
 
 
 def test_no_strata_where_none_are_wanted(made):

@@ -15,7 +15,7 @@ from ..config.base import Section
 from ..config.models_table import BackendName, BaselineKind
 from ..config.question import QuestionConfig
 from ..config.statistics import StatisticsConfig
-from ..contracts.enums import SLICE_ORDER_ARMS, ArmName, Denominator
+from ..contracts.enums import SLICE_ORDER_ARMS, ArmName, Denominator, Metric
 from ..contracts.files import read_table, write_table
 from ..contracts.problems import StudyError
 from ..contracts.tables import CASES, ESTIMATES, OUTCOMES, TRIALS
@@ -31,11 +31,8 @@ from .reading import OUTCOME_COLUMNS, readings_of
 from .strata import Stratum, strata_of
 from .trial_index import CASE_COLUMNS, TRIAL_COLUMNS, Units, index_trials
 
-STRATUM_DENOMINATORS = (
-    *(Denominator.ALL, Denominator.LABEL_KNOWN, Denominator.ALL_ARMS, Denominator.ALL_ARMS_KNOWN),
-    Denominator.BOTH_CATEGORICAL,
-)
-"""Denominators of what is estimated by stratum: of four flip rates the one over all."""
+STRATUM_DENOMINATORS = (Denominator.ALL, Denominator.LABEL_KNOWN, Denominator.ALL_ARMS, Denominator.ALL_ARMS_KNOWN)
+"""Denominators of what is estimated by stratum, of four flip rates the one over all; slot-following has its own."""
 
 _LOG = logging.getLogger(__name__)
 
@@ -170,7 +167,12 @@ def whole_rows(asked: Asked, units: Units, draws: Draws) -> list[dict[str, Any]]
 
 def strata_rows(asked: Asked, units: Units, draws: Draws, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
     """The headline metrics of one model under one readout, stratum by stratum."""
-    means = [item for item in asked.means if item.metric in STRATIFIED and item.denominator in STRATUM_DENOMINATORS]
+    means = [
+        item
+        for item in asked.means
+        if item.metric in STRATIFIED
+        and (item.denominator in STRATUM_DENOMINATORS or item.metric is Metric.SLOT_FOLLOWING)
+    ]
     rows: list[dict[str, Any]] = []
     for stratum in strata:
         rows += evaluate([item.within(stratum.units) for item in means], units, draws, stratum.name)

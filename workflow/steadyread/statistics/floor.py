@@ -40,7 +40,7 @@ def d_cross(context: Context) -> Iterator[Estimand]:
         )
 
 
-@metric(Metric.DELTA, strata=True)
+@metric(Metric.DELTA)
 def delta(context: Context) -> Iterator[Estimand]:
     """Δ = d_cross − ½(d_same(base) + d_same(arm)), whose expectation per case is ½‖p − q‖² ≥ 0.
 
