@@ -23,13 +23,15 @@ from steadyread.statistics.rates import share_intervals
 @pytest.mark.parametrize("patients", [20, 45, 90, 500])
 def test_a_t_test_finds_it_with_eighty_percent_power(patients):
     deviation = 3.0  # large enough that the floor of the formula does not bind
-    found = minimum_detectable_difference(np.array([deviation**2 / patients]), np.array([patients]), 0.95)[0]
+    found = minimum_detectable_difference(
+        np.array([deviation**2 / patients]), np.array([patients]), 0.95, np.array([np.inf])
+    )[0]
     power = TTestPower().power(effect_size=found / deviation, nobs=patients, alpha=0.05, alternative="two-sided")
     assert power == pytest.approx(0.8, abs=0.01)
 
 
 def test_where_nobody_differed_it_says_what_so_few_patients_could_have_shown():
-    found = minimum_detectable_difference(np.zeros(3), np.array([5, 12, 90]), 0.95)
+    found = minimum_detectable_difference(np.zeros(3), np.array([5, 12, 90]), 0.95, np.full(3, np.inf))
     k = stats.t.ppf(0.975, 89) + stats.t.ppf(0.8, 89)
     assert found[2] == pytest.approx(k**2 / (90 + k**2), rel=1e-4)
     assert found[0] > found[1] > found[2] > 0
@@ -38,7 +40,7 @@ def test_where_nobody_differed_it_says_what_so_few_patients_could_have_shown():
 
 
 def test_one_patient_can_show_nothing():
-    assert np.isnan(minimum_detectable_difference(np.array([np.nan]), np.array([1]), 0.95)[0])
+    assert np.isnan(minimum_detectable_difference(np.array([np.nan]), np.array([1]), 0.95, np.array([1.0]))[0])
 
 
 @pytest.mark.parametrize(("difference", "discordance"), [(0.02, 0.1), (0.1, 0.2), (0.1, 0.5), (0.2, 0.3)])
@@ -69,7 +71,7 @@ def test_patients_needed_is_the_detectable_difference_turned_round(difference, d
 def test_it_is_close_to_the_detectable_difference_of_the_estimates_at_the_assumed_variance(patients):
     found = detectable_difference(patients, 0.2, Design(2, 0.3))
     variance = np.array([(0.2 - found**2) * 1.3 / (2 * patients)])
-    estimated = minimum_detectable_difference(variance, np.array([patients]), 0.95)[0]
+    estimated = minimum_detectable_difference(variance, np.array([patients]), 0.95, np.array([np.inf]))[0]
     assert estimated == pytest.approx(found, rel=0.08)
 
 

@@ -53,7 +53,9 @@ def test_a_test_that_takes_cases_for_patients_is_caught():
 def test_the_detectable_difference_is_detectable_at_its_own_spread():
     cell = at_detectable_difference(Cell(90, 2, 0.3, 0.2), 0.95)
     variance = np.array([difference_variance(cell) / 90])
-    assert minimum_detectable_difference(variance, np.array([90]), 0.95)[0] == pytest.approx(cell.effect, abs=1e-5)
+    assert minimum_detectable_difference(variance, np.array([90]), 0.95, np.array([180.0]))[0] == pytest.approx(
+        cell.effect, abs=1e-5
+    )
     assert at_detectable_difference(Cell(5, 1, 0.0, 0.9), 0.95) is None
 
 

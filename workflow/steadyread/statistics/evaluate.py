@@ -103,7 +103,7 @@ class _Columns:
         self.mean = sums.mean
         self.low, self.high, self.effect, self.effective = share_intervals(sums, confidence)
         self.paired_effect = design_effect(sums, sums.unit_variance)
-        self.mde = minimum_detectable_difference(sums.cluster_variance, sums.clusters, confidence)
+        self.mde = minimum_detectable_difference(sums.cluster_variance, sums.clusters, confidence, sums.n)
 
 
 def _describe(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen: list[int]) -> None:
@@ -149,7 +149,7 @@ def _spread(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen: 
         return
     variance = columns.sums.combined_variance(chosen, estimand.coefficients)
     groups = np.asarray([row["clusters"]])
-    row["mde"] = minimum_detectable_difference(np.asarray([variance]), groups, columns.confidence)[0]
+    row["mde"] = minimum_detectable_difference(np.asarray([variance]), groups, columns.confidence, np.asarray([row["n"]]))[0]
 
 
 def _contrast(

@@ -19,14 +19,16 @@ MOST_PATIENTS = 10_000_000
 
 
 def minimum_detectable_difference(
-    variance: Floats, clusters: NDArray[np.int64], confidence: float, power: float = POWER
+    variance: Floats, clusters: NDArray[np.int64], confidence: float, units: Floats, power: float = POWER
 ) -> Floats:
     """Smallest true difference that a two-sided test finds with the given power, per column.
 
-    max(k · SE, k² / (G + k²)), k = t_{1 − α/2, G − 1} + t_{power, G − 1} [O]. SE is the clustered
-    standard error at the observed discordance. The second term is where all discordant patients
-    point one way, δ = k √(δ(1 − δ) / G): it bounds what G patients can show when few or none were
-    seen to differ and the SE says nothing.
+    max(k · SE, k² / (G + k²)) + 1/n, k = t_{1 − α/2, G − 1} + t_{power, G − 1} [O]. SE is the
+    clustered standard error at the observed discordance. The second term is where all discordant
+    patients point one way, δ = k √(δ(1 − δ) / G): it bounds what G patients can show when few or none
+    were seen to differ and the SE says nothing. One unit of n is the continuity correction: the tests
+    are exact and move in steps, and without it exact McNemar finds the difference in 72 % at 45
+    patients (`snakemake validity`).
 
     Parameters
     ----------
@@ -34,10 +36,12 @@ def minimum_detectable_difference(
         Clustered variance of the difference, shape (columns,).
     clusters
         Patients G, shape (columns,).
+    units
+        Units n, shape (columns,); infinite for an outcome that is no share.
     """
     k = t_quantile(0.5 + confidence / 2, clusters) + t_quantile(power, clusters)
-    with np.errstate(invalid="ignore"):
-        result: Floats = np.fmax(k * np.sqrt(variance), k**2 / (clusters + k**2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result: Floats = np.fmax(k * np.sqrt(variance), k**2 / (clusters + k**2)) + 1 / np.asarray(units)
     return result
 
 
