@@ -235,3 +235,31 @@ def test_only_what_the_paper_published_is_marked_as_the_papers(made):
         ("label_swap_inconsistency", "label_swap", "all"),
         ("overcommitment", "lesion_removed", "all"),
     }
+
+
+def test_reverse_minus_shuffle_is_paired_with_the_mean_over_the_shuffles(made, scripted):
+    study = made(patients=4, per_patient=1, arms=("base", "reverse", "shuffle"), levels={"shuffles": 2})
+    script = {
+        "base": [G, G, G, G],
+        "reverse": [M, U, G, G],
+        "shuffle 1": [M, G, G, G],
+        "shuffle 2": [U, G, M, G],
+    }
+    found = study.estimates({"m": scripted(script)})
+    assert found.one(metric="flip_rate", arm="shuffle", denominator="all")["value"] == (1 + 0 + 0.5 + 0) / 4
+    row = found.one(metric="flip_difference")
+    assert (row["value"], row["n"], row["reference_arm"]) == ((0 + 1 - 0.5 + 0) / 4, 4, "shuffle")
+    # signs of 1 and −½: sums of ±½ and ±1½, none less than the ½ seen
+    assert (row["p"], row["p_holm"], row["test"]) == (1.0, 1.0, "patient sign flip, exact")
+    assert row["family"] == "flips_reverse_shuffle"
+
+
+def test_an_order_that_flips_as_shuffles_do_makes_no_difference_and_one_that_flips_more_does(made):
+    study = made(patients=20, per_patient=1, arms=("base", "reverse", "shuffle"), levels={"shuffles": 5})
+    any_order = study.estimates({"m": lambda asked: G if asked.arm == "base" else M}).one(metric="flip_difference")
+    assert (any_order["value"], any_order["p"], any_order["estimate_status"]) == (0.0, 1.0, "too_few_events")
+    only_reverse = study.estimates({"m": lambda asked: M if asked.arm == "reverse" else G}).one(
+        metric="flip_difference"
+    )
+    assert only_reverse["value"] == 1.0
+    assert only_reverse["p"] < 0.001
