@@ -51,8 +51,8 @@ def made(tmp_path, put):
 def test_strata_follow_all_cases_thirds_from_the_lowest_and_numbers_by_size(rows):
     (table,) = strata_tables(Book(rows), Readout.TEXT)
     assert [line[0] for line in table.lines] == [
-        "all cases", "lesion size in ml: lowest third (to 5)", "lesion size in ml: highest third (above 9)", "slices shown: 9",
-        "slices shown: 24", "sequence: T2",
+        "all cases", "lesion size in ml: lowest third (to 5)", "lesion size in ml: highest third (above 9)",
+        "slices shown: 9", "slices shown: 24", "sequence: T2",
     ]  # fmt: skip
     assert table.lines[0][1].startswith("10.0 ")
     assert table.lines[-1][1].startswith("11.0 ")

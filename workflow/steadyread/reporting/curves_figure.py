@@ -30,6 +30,8 @@ from .settings import IntervalConfidence, ListedModel, SyntheticFlag, baselines_
 
 WIDTH, PANEL, GAP, LEFT = 6.9, 2.0, 0.75, 0.66
 """Inches: the figure's width, a panel's height, the space between panels, the space left of them."""
+SPREAD = 9.0
+"""How far apart, in percent of the axis, the first and the last of many models stand at a level."""
 
 
 class CurvesFigureSettings(Section):
@@ -94,26 +96,27 @@ def _panel(axes: Any, curve: Curve, rows: list[dict[str, Any]], appearance: Mapp
     axes.set(xlim=(-6, 106), ylim=(-4, 104), yticks=range(0, 101, 25), xticks=[100 * level for level in levels])
     axes.set_title(curve.title, fontsize=8, weight="bold", loc="left")
     models = list(dict.fromkeys(row["model"] for row in rows))
+    step = min(1.8, SPREAD / max(1, len(appearance) - 1))
     for model in models:
         own = [row for row in rows if row["model"] == model and row["value"] is not None]
-        places, values = [100 * row["parameter"] for row in own], [100 * row["value"] for row in own]
+        # Models stand beside each other at a level, so that none hides another.
+        shift = 0.0 if model not in appearance else step * (list(appearance).index(model) - (len(appearance) - 1) / 2)
+        places, values = [100 * row["parameter"] + shift for row in own], [100 * row["value"] for row in own]
         if model not in appearance:
             marker = "." if len(own) == 1 else None
             axes.plot(places, values, color=BASELINE, linewidth=0.8, marker=marker, markersize=3, zorder=2)
             continue
         colour, marker = appearance[model]
         axes.plot(places, values, color=colour, linewidth=1.2, zorder=3)
-        # Intervals of several models at one level stand beside each other.
-        shift = 1.8 * (list(appearance).index(model) - (len(appearance) - 1) / 2)
         for row, x, y in zip(own, places, values, strict=True):
             known = row["low"] is not None
             if known:
-                axes.plot([x + shift] * 2, [100 * row["low"], 100 * row["high"]], color=colour, linewidth=0.9, zorder=3)
+                axes.plot([x, x], [100 * row["low"], 100 * row["high"]], color=colour, linewidth=0.9, zorder=3)
             if row["bound_low"] is not None and row["estimate_status"] == EstimateStatus.INCOMPLETE:
                 ends = [100 * row["bound_low"], 100 * row["bound_high"]]
-                axes.plot([x + shift] * 2, ends, color=INK, linewidth=0.8, linestyle=":", zorder=2)
+                axes.plot([x, x], ends, color=INK, linewidth=0.8, linestyle=":", zorder=2)
             axes.plot(
-                [x + shift], [y], marker=marker, markersize=4.5, markerfacecolor=colour if known else "white",
+                [x], [y], marker=marker, markersize=4.5, markerfacecolor=colour if known else "white",
                 markeredgecolor=INK if known else colour, markeredgewidth=0.5 if known else 1.1, linestyle="none",
                 clip_on=False, zorder=4,
             )  # fmt: skip

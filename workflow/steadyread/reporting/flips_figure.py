@@ -31,8 +31,11 @@ from .lookup import Book
 from .names import STATUSES, SYNTHETIC, arm_name, grouped
 from .settings import IntervalConfidence, ListedModel, SyntheticFlag, baselines_of, display_order
 
-ROW, GAP, HEAD = 0.14, 0.1, 0.3
-"""Heights in inches: of a model's row, of the gap between arms, of the heading of a group of arms."""
+ROWS, GAP, HEAD = (0.14, 0.1), 0.1, 0.3
+"""Heights in inches: of a model's row, of few models and of many; of the gap between arms; of the heading of
+a group of arms."""
+FEW = 4
+"""So many models are few."""
 LEFT, PLOT, RIGHT = 2.2, 3.5, 1.2
 """Widths in inches: of the arms' names, of the plot, of the column of n."""
 FLOOR, FLOOR_WIDTHS = "#9a9a9a", {False: 3.0, True: 1.2}
@@ -74,8 +77,9 @@ def _draw(
     data: list[dict[str, Any]], audited: Mapping[str, Look], grey: Mapping[str, Look], settings: FlipsFigureSettings
 ) -> Any:
     groups = grouped(row["arm"] for row in data)
-    rows = {arm: [row for row in data if row["arm"] == arm] for _, members in groups for arm in members}
-    tall = {arm: ROW * _lines(own) + GAP for arm, own in rows.items()}
+    rows = {arm: [item for item in data if item["arm"] == arm] for _, members in groups for arm in members}
+    row = ROWS[len(audited) > FEW]
+    tall = {arm: row * _lines(own) + GAP for arm, own in rows.items()}
     body = max(sum(HEAD + sum(tall[arm] for arm in members) for _, members in groups), 0.6)
     handles = _handles(data, audited, grey)
     key = 0.17 * -(-len(handles) // 3) + 0.1
@@ -104,7 +108,7 @@ def _draw(
         )  # fmt: skip
         top += HEAD
         for arm in members:
-            _draw_arm(axes, arm, rows[arm], top, {**audited, **grey})
+            _draw_arm(axes, arm, rows[arm], top, row, {**audited, **grey})
             top += tall[arm]
     if not data:
         axes.text(50, body / 2, "no flip rate to draw", ha="center", va="center", color=SOFT)
@@ -122,10 +126,12 @@ def _lines(rows: list[dict[str, Any]]) -> int:
     return models.count("no") + ("yes" in models)
 
 
-def _draw_arm(axes: Any, arm: str, rows: list[dict[str, Any]], top: float, appearance: Mapping[str, Look]) -> None:
+def _draw_arm(
+    axes: Any, arm: str, rows: list[dict[str, Any]], top: float, tall: float, appearance: Mapping[str, Look]
+) -> None:
     beside = axes.get_yaxis_transform()
     models = [row for row in rows if row["baseline"] == "no"]
-    middle = top + ROW * _lines(rows) / 2
+    middle = top + tall * _lines(rows) / 2
     axes.text((0.16 - LEFT) / PLOT, middle, arm_name(arm), transform=beside, va="center")
     texts = [
         f"n = {row['n']}" + (f", {status}" if (status := STATUSES[EstimateStatus(row["estimate_status"])]) else "")
@@ -133,24 +139,24 @@ def _draw_arm(axes: Any, arm: str, rows: list[dict[str, Any]], top: float, appea
     ]
     # n stands once where it is the same for every model.
     once = len(set(texts)) == 1
-    places = [middle] if once else [top + ROW * (place + 0.5) for place in range(len(models))]
+    places = [middle] if once else [top + tall * (place + 0.5) for place in range(len(models))]
     for text, y in zip(texts[:1] if once else texts, places, strict=True):
         axes.text(1.015, y, text, transform=beside, va="center", fontsize=6, color=SOFT)
     for place, row in enumerate(models):
-        _draw_row(axes, row, top + ROW * (place + 0.5), appearance[row["model"]])
+        _draw_row(axes, row, top + tall * (place + 0.5), tall, appearance[row["model"]])
     for row in rows:
         if row["baseline"] == "yes" and row["value"] is not None:
             axes.plot(
-                [100 * row["value"]], [top + ROW * (len(models) + 0.5)], marker=appearance[row["model"]][1],
+                [100 * row["value"]], [top + tall * (len(models) + 0.5)], marker=appearance[row["model"]][1],
                 markersize=3, color=BASELINE, linestyle="none", clip_on=False, zorder=3,
             )  # fmt: skip
 
 
-def _draw_row(axes: Any, row: Mapping[str, Any], y: float, look: Look) -> None:
+def _draw_row(axes: Any, row: Mapping[str, Any], y: float, tall: float, look: Look) -> None:
     colour, marker = look
     if row["floor"] is not None:
         axes.plot(
-            [100 * row["floor"]] * 2, [y - 0.45 * ROW, y + 0.45 * ROW], color=FLOOR,
+            [100 * row["floor"]] * 2, [y - 0.45 * tall, y + 0.45 * tall], color=FLOOR,
             linewidth=FLOOR_WIDTHS[floor_is_borrowed(row)], solid_capstyle="butt",
         )  # fmt: skip
     if row["bound_low"] is not None and row["bound_high"] is not None:
