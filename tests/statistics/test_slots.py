@@ -168,6 +168,20 @@ def test_the_prior_is_the_mean_of_the_patients_softmaxes_of_mean_log_probabiliti
     assert {row["n"] for row in found.all(metric="slot_prior")} == {10}
 
 
+def test_the_prior_is_theirs_who_tell_it_alone(made, log_probabilities):
+    # who tells it follows slots, the others do not: their UNSURE and M gain by what was not their habit
+    def logprobs(asked):
+        slots = (0.7, 0.2, 0.1) if int(asked.case[1:4]) in telling(24) else (1.0, 1.0, 1.0)
+        return log_probabilities(contents(asked), slots, asked.options)
+
+    found, prior = pride(made(patients=24, per_patient=1, arms=CYCLE, logprobs=logprobs))
+    assert prior == pytest.approx([0.7, 0.2, 0.1])
+    assert found.one(metric="observed_accuracy")["value"] == 1.0
+    # truth G: .3/.7, .1/.2, .1/.1 is read as UNSURE; truth M: .1/.7, .3/.2, .1/.1 as M
+    share_of_m = sum(number % 2 for number in set(range(24)) - telling(24)) / 19
+    assert found.one(metric="debiased_accuracy")["value"] == pytest.approx(share_of_m)
+
+
 def test_a_reader_without_a_slot_bias_has_an_even_prior_and_nothing_changes(biased):
     found, prior = pride(biased((1.0, 1.0, 1.0)))
     assert prior == pytest.approx([1 / 3] * 3)
