@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -135,6 +136,8 @@ def run_part(part: str) -> dict[str, float]:
     start, began = time.perf_counter(), time.process_time()
     index = index_trials(trials, cases, LABELS)
     draws = Draws.of(rules, index.units.patients, 7)
+    if part == "strata":
+        draws = replace(draws, resamples=draws.curve_resamples)
     strata = strata_of(index.units)
     rows = []
     for model, context in contexts(index, iter(answers)):

@@ -163,7 +163,7 @@ def test_a_resampled_area_has_the_interval_of_a_bootstrap_written_out(many):
     of_patient = [np.flatnonzero(patients == patient) for patient in range(60)]
     drawn = [area(np.concatenate([of_patient[n] for n in random.integers(60, size=60)])) for _ in range(800)]
     assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])), abs=0.012)
-    assert row["resamples"] == 2000  # read from a curve
+    assert row["resamples"] == 5000
 
 
 def _cases(patients):

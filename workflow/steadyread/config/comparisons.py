@@ -85,7 +85,9 @@ def claimable(metric: Metric, enabled: Sequence[ArmName], *, unsure: bool) -> tu
     arms = tuple(arm for arm in enabled if arm is not ArmName.REPEAT)
     if metric is Metric.ACCURACY:
         return arms
-    if metric in (Metric.ACCURACY_DIFFERENCE, Metric.FLIP_RATE, Metric.DELTA):
+    if metric is Metric.FLIP_DIFFERENCE:
+        return tuple(arm for arm in arms if arm is ArmName.REVERSE and ArmName.SHUFFLE in arms)
+    if metric in (Metric.ACCURACY_DIFFERENCE, Metric.FLIP_RATE, Metric.KAPPA, Metric.DELTA):
         return tuple(arm for arm in arms if arm is not ArmName.BASE)
     if metric in (Metric.LABEL_SWAP_INCONSISTENCY, Metric.SLOT_FOLLOWING):
         return tuple(arm for arm in arms if arm is ArmName.LABEL_SWAP)

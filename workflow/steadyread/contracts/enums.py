@@ -156,7 +156,7 @@ class Metric(StrEnum):
     label: str
     unit: Unit
 
-    def __new__(cls, value: str, label: str, unit: Unit = Unit.SHARE) -> Self:
+    def __new__(cls, value: str, label: str = "", unit: Unit = Unit.SHARE) -> Self:
         """A metric is its name; label and unit go with it."""
         member = str.__new__(cls, value)
         member._value_, member.label, member.unit = value, label, unit

@@ -148,8 +148,8 @@ def _spread(row: dict[str, Any], estimand: Estimand, columns: _Columns, chosen: 
         row["mde"] = columns.mde[chosen[0]]
         return
     variance = columns.sums.combined_variance(chosen, estimand.coefficients)
-    groups = np.asarray([row["clusters"]])
-    row["mde"] = minimum_detectable_difference(np.asarray([variance]), groups, columns.confidence, np.asarray([row["n"]]))[0]
+    groups, units = np.asarray([row["clusters"]]), np.asarray([row["n"]])
+    row["mde"] = minimum_detectable_difference(np.asarray([variance]), groups, columns.confidence, units)[0]
 
 
 def _contrast(

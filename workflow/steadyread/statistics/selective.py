@@ -195,7 +195,7 @@ def _ranked(
         events=base.counted & ~base.right,
         among=None if covering is None else ranking.covered(covering),
         span=(0.0, 0.5) if name is Metric.AUGRC else (0.0, 1.0),
-        curve=True,
+        curve=covering is not None,
     )
 
 
