@@ -59,7 +59,7 @@ def at_detectable_difference(cell: Cell, confidence: float, steady: float = STEA
             variance = difference_variance(cell, steady) / cell.patients
         except ValueError:
             return None
-        units = groups * float(cell.cases)
+        units = np.asarray([float(cell.patients * cell.cases)])
         effect = float(minimum_detectable_difference(np.asarray([variance]), groups, confidence, units)[0])
         if abs(effect - cell.effect) < 1e-10:
             # rounded, since the last bits of an effect must not decide which draws it gets
