@@ -15,6 +15,7 @@ from steadyread.reporting.curves_data import curves_caption, curves_data
 from steadyread.reporting.curves_figure import CurvesFigureSettings, curves_figure
 from steadyread.reporting.flips_data import flips_data
 from steadyread.reporting.lookup import Book
+from steadyread.reporting.settings import ListedModel, baselines_of
 from steadyread.stages.job import Files
 
 ENTRIES = {
@@ -108,6 +109,12 @@ def test_the_optimum_is_the_best_order_and_the_verbal_point_is_one_minus_the_acc
     (verbal,) = [row for row in data if row["curve"] == "verbal"]
     assert (verbal["x"], verbal["y"]) == (0.8, 0.25)
     assert (verbal["low"], verbal["high"]) == (pytest.approx(0.15), pytest.approx(0.4))
+
+
+def test_where_every_model_is_a_baseline_none_is_in_the_background():
+    coin, model = (ListedModel.model_validate(entry) for entry in reversed(MODELS))
+    assert baselines_of([coin, model]) == ["coin-2"]
+    assert baselines_of([coin]) == []
 
 
 def test_baselines_are_drawn_small_beside_models_and_as_models_where_there_is_no_other(study):

@@ -9,14 +9,14 @@ import xml.etree.ElementTree as ElementTree
 import matplotlib as mpl
 import pytest
 
-from steadyread.contracts.enums import Readout
+from steadyread.contracts.enums import ArmName, Readout
 from steadyread.reporting.figures import looks
 from steadyread.reporting.flips_data import flips_caption, flips_data
 from steadyread.reporting.flips_figure import FlipsFigureSettings, flips_figure
-from steadyread.reporting.flow_account import differences, flow_caption, flows_of, reasons_text
+from steadyread.reporting.flow_account import alike, differences, flow_caption, flows_of, reasons_text
 from steadyread.reporting.flow_diagram import FlowDiagramSettings, flow_diagram
 from steadyread.reporting.lookup import Book
-from steadyread.reporting.names import SYNTHETIC
+from steadyread.reporting.names import OTHERWISE, SYNTHETIC, grouped
 from steadyread.stages.job import Files
 
 KINDS = {"pdf": "pdf", "svg": "svg", "png": "png", "data": "csv"}
@@ -145,6 +145,24 @@ def test_models_that_differ_are_named_with_their_numbers(flow):
     lesion = next(arm for arm in accounts[0].arms if arm.arm == "lesion_removed")
     assert reasons_text(lesion.reasons) == ["2 no lesion (composing trials)"]
     assert "Holds for 2 models (a, b)." in flow_caption(accounts, Readout.TEXT)
+
+
+def test_arms_that_share_an_account_share_a_box_and_none_is_lost(flow):
+    (account,) = flows_of(flow(), Readout.TEXT)
+    groups = alike(account.arms)
+    assert [(item.analysed, names) for item, names in groups] == [
+        (11, ["base", "slices reversed", "labels swapped", "repeat", "no image"]),
+        (9, ["lesion slices removed", "as many other slices removed"]),
+    ]
+    assert sum(len(names) for _, names in groups) == len(account.arms)
+
+
+def test_every_arm_stands_under_one_heading_and_an_unplaced_one_under_the_last():
+    found = grouped(arm.value for arm in ArmName)
+    placed = [arm for _, members in found for arm in members]
+    assert sorted(placed) == sorted(arm.value for arm in ArmName)
+    assert found[-1][0] == OTHERWISE
+    assert "numbered" in found[-1][1]
 
 
 def test_agreeing_models_have_no_differences(flow):

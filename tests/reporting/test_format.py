@@ -105,6 +105,13 @@ def test_every_word_of_a_closed_list_has_a_name(table, words):
     assert set(table) == set(words)
 
 
+def test_a_reason_names_arms_as_people_do():
+    text = "no case was answered under lesion_removed_margin, lesion_removed and roi_at"
+    assert names.in_words(text) == (
+        "no case was answered under lesion slices and margin removed, lesion slices removed and lesion slices moved"
+    )
+
+
 def test_no_two_arms_share_a_name():
     assert len(set(names.ARMS.values())) == len(names.ARMS)
 

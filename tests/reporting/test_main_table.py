@@ -176,6 +176,20 @@ def test_latex_is_balanced_and_its_rows_are_as_wide_as_its_header(made, study):
         assert text.count(f"\\{rule}") == 4
 
 
+def test_numbers_of_the_whole_reader_stand_in_markdown_and_in_plain_ascii_latex(made, whole_reader):
+    texts = made(whole_reader())
+    assert "Whole reader, read from the answer's text" in texts["markdown"]
+    assert re.search(
+        r"^\| model-a \| effective reliability Φ, c = 10, over .* \| 0\.\d{3} \[", texts["markdown"], re.MULTILINE
+    )
+    assert re.search(r"^\| model-a \| Cochran's Q .* \| 0\.041 \|$", texts["markdown"], re.MULTILINE)
+    assert texts["latex"].isascii()
+    assert r"effective reliability $\Phi$" in texts["latex"]
+    for part in texts["latex"].split(r"\begin{longtable}")[1:]:
+        rows = [line for line in part.splitlines() if line.endswith((r"\\", r"\\*")) and r"\multicolumn" not in line]
+        assert len({row.count("&") for row in rows}) == 1
+
+
 def test_a_percent_sign_in_the_title_does_not_comment_the_rest_away(study):
     text = latex_document("100 %", panels_of(Book(study()), Readout.TEXT), [])
     assert not re.search(r"(?<!\\)%", text.split("\n", 1)[1])

@@ -19,27 +19,27 @@ from ..config.report import ReportConfig
 from ..config.slicing import SlicingConfig
 from ..config.statistics import StatisticsConfig
 from ..config.words import UNSURE
-from ..contracts.enums import ArmName, Metric, OutcomeStatus, Readout
+from ..contracts.enums import ArmName, Metric, Readout
 from ..contracts.files import read_rows
 from ..contracts.tables import FLOW, SENSITIVITY
 from ..stages.job import Files
 from .calibration_data import calibration_caption, calibration_data
 from .compared import beside_of
 from .curves_data import curves_caption, curves_data
+from .engine import flow_lines, second_tests, shares
 from .exclusions_table import NOTHING, LeftOut, read_left_out
 from .findings import answers_of, limits_of, overview_of
 from .flips_data import flips_caption, flips_data
-from .flow_account import flow_caption, flows_of, reasons_text
-from .format import cell, confidence_text, counted, one_line, text_list
+from .flow_account import flow_caption, flows_of
+from .format import confidence_text, counted, one_line, text_list
 from .lookup import Book
-from .names import LESION_MEANS, OUTCOMES, READOUTS, SYNTHETIC, arm_name, arm_rank, in_order, in_words
+from .names import LESION_MEANS, READOUTS, SYNTHETIC, arm_name, in_order
 from .notes import MARKS_NOTE, notes_of
-from .page_tables import PageTable, by_arm, folds
+from .page_tables import by_arm, folds
 from .panels import panels_of, texts_of
 from .plan import PlanSection, plan_section
 from .published import PublishedSection, published_section
 from .sections import sections_of
-from .sensitivity import HEADER, MEANING, agreement_sentence, sensitivity_lines
 from .settings import ListedModel, baselines_of, display_order
 from .strata_table import MEANING as STRATA_MEANING
 from .strata_table import NOTHING as NO_STRATA
@@ -221,14 +221,14 @@ def render(found: Found, settings: SummarySettings) -> str:
         strata_meaning=STRATA_MEANING,
         no_strata=NO_STRATA,
         published=found.published,
-        sensitivity=_sensitivity(found.sensitivity, book, readout),
+        sensitivity=second_tests(found.sensitivity, book, readout),
         validity=validity_section(),
         plan=found.plan,
         floor=folds(by_arm(book, readout, Metric.D_SAME, "d_same, % of pairs of draws")),
         cross=folds(by_arm(book, readout, Metric.D_CROSS, "d_cross: a draw of base and a draw of the arm, % of pairs")),
         agreement=folds(by_arm(book, Readout.TEXT, Metric.READOUT_AGREEMENT, AGREEMENT)),
-        shares=folds(_shares(book, readout)),
-        flow=_flow_lines(book, flow, readout),
+        shares=folds(shares(book, readout)),
+        flow=flow_lines(book, flow, readout),
         settings=json.dumps(_plain(settings), indent=2, ensure_ascii=False, sort_keys=True),
         captions=_captions(book, flow, settings),
         command=_command(study),
@@ -287,55 +287,9 @@ def _command(study: str) -> str:
     return " ".join(["snakemake", *(["--config", *changes] if changes else [])])
 
 
-def _sensitivity(
-    rows: Sequence[Mapping[str, Any]], book: Book, readout: Readout
-) -> tuple[str, str, list[PageTable], list[str]]:
-    """What it means, how many agree, the table of the readout, and why some could not be fitted."""
-    own = [row for row in rows if row["readout"] == readout.value]
-    lines = tuple(line.texts for line in sensitivity_lines(own, book.models))
-    tables = [PageTable("The tested contrasts, tested a second time", HEADER, lines, words=2)] if lines else []
-    return MEANING, agreement_sentence(own), tables, sorted({in_words(row["reason"]) for row in own if row["reason"]})
-
-
-def _shares(book: Book, readout: Readout) -> list[PageTable]:
-    """Statuses as columns, models × arms as lines; none where there are no shares."""
-    found = book.select(Metric.STATUS_SHARE, readout=readout.value)
-    present = {row["variant"] for row in found}
-    statuses = [status for status in OutcomeStatus if status.value in present]
-    index = {(row["model"], row["arm"], row["variant"]): row for row in found}
-    lines = tuple(
-        (model, arm_name(arm), *[cell(index.get((model, arm, status.value))) for status in statuses])
-        for model in book.ordered(row["model"] for row in found)
-        for arm in in_order(row["arm"] for row in found if row["model"] == model)
-    )
-    title = "Share of each ending, % of all but errors; the rest named a label"
-    header = ("Model", "Arm", *[OUTCOMES[status] for status in statuses])
-    return [PageTable(title, header, lines, words=2)] if lines else []
-
-
 def _by_model(texts: Sequence[list[str]]) -> list[list[list[str]]]:
     """Lines of a panel in groups that share their first cell, in the order they come."""
     return [list(group) for _, group in groupby(texts, key=lambda line: line[0])]
-
-
-def _flow_lines(
-    book: Book, flow: Sequence[Mapping[str, Any]], readout: Readout
-) -> list[tuple[str, str, int, int, int, int, str]]:
-    """The account of cases as a table's lines."""
-    models = book.ordered(row["model"] for row in flow)
-    rows = [row for row in flow if row["readout"] == readout.value]
-    return [
-        (
-            row["model"],
-            arm_name(row["arm"]),
-            row["cases_in"],
-            row["analysed"],
-            row["excluded"],
-            row["errors"],
-            "; ".join(reasons_text([(item["stage"], item["reason"], item["count"]) for item in row["reasons"]])),
-        )
-        for row in sorted(rows, key=lambda row: (models.index(row["model"]), arm_rank(row["arm"])))
-    ]
 
 
 def _plain(settings: SummarySettings) -> dict[str, Any]:
