@@ -142,3 +142,13 @@ def test_contrasts_carry_the_raw_p_and_that_of_holm(estimate):
     assert first[3:] == ["0.031", "", ""]
     assert difference[1].startswith("flip rate: slices reversed − slices shuffled, points of")
     assert difference[3:] == ["0.012", "0.024", "20.0"]
+
+
+def test_what_has_no_value_says_why_below_its_table_once(estimate):
+    rows = [
+        estimate(model=model, metric="rstd", denominator="label_known", arm="label_swap", reference_arm="base",
+                 value=None, low=None, high=None, estimate_status="undefined", reason="none under label_swap")
+        for model in ("a", "b")
+    ]  # fmt: skip
+    ((table,),) = [section.tables for section in sections_of(Book(rows), Readout.TEXT, [])]
+    assert table.reasons == ("none under labels swapped",)

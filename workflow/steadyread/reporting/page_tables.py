@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from ..contracts.enums import ArmName, Denominator, Metric, Readout
+from ..contracts.enums import ArmName, Denominator, EstimateStatus, Metric, Readout
 from .curves_data import CURVES
-from .format import ABSENT, cell, percent, probability, unit_text
+from .format import ABSENT, cell, not_asked_twice, percent, probability, unit_text
 from .lines import at_text
 from .lookup import Book, Row, only
-from .names import arm_name, in_order
+from .names import arm_name, in_order, in_words
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,15 @@ class PageTable:
         What stands above it.
     header, lines
         Cells; the first `words` columns hold words, the others numbers.
+    reasons
+        Why cells are undefined, each reason once.
     """
 
     title: str
     header: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
     words: int = 1
+    reasons: tuple[str, ...] = ()
 
     @property
     def groups(self) -> list[list[tuple[str, ...]]]:
@@ -97,7 +100,14 @@ def by_model(book: Book, readout: Readout, title: str, columns: Iterable[PageCol
         (model, *[_with_p(only([row for row in rows if row["model"] == model])) for _, rows in found])
         for model in models
     )
-    return [PageTable(title, ("Model", *[column.heading(rows) for column, rows in found]), lines)]
+    header = ("Model", *[column.heading(rows) for column, rows in found])
+    return [PageTable(title, header, lines, reasons=_reasons(row for _, rows in found for row in rows))]
+
+
+def _reasons(rows: Iterable[Row]) -> tuple[str, ...]:
+    """Why estimates are undefined, each reason once; noise that was not asked for says so in its cell."""
+    undefined = [row for row in rows if row["estimate_status"] == EstimateStatus.UNDEFINED and not not_asked_twice(row)]
+    return tuple(sorted({in_words(row["reason"]) for row in undefined}))
 
 
 def _with_p(row: Row | None) -> str:
@@ -116,7 +126,7 @@ def by_arm(
     for row in found:
         held.setdefault((row["arm"], row["model"]), []).append(row)
     lines = tuple((arm_name(arm), *[cell(only(held.get((arm, model), []))) for model in models]) for arm in shown)
-    return [PageTable(title, ("Arm", *models), lines)] if lines else []
+    return [PageTable(title, ("Arm", *models), lines, reasons=_reasons(found))] if lines else []
 
 
 def points(book: Book, readout: Readout, metric: Metric, title: str) -> list[PageTable]:
