@@ -189,6 +189,7 @@ THEORY = {
     ("selective_accuracy", "base"): (0.5, 0.5, 0.5, NONE, 1, NONE, 1),
     # always 90 % sure: one working point, so that AURC = e and AUGRC = e / 2
     ("ece", "base"): (0.4, 0.4, 0.4, NONE, 0.1, NONE, 0.1),
+    ("brier", "base"): (0.41, 0.41, 0.41, NONE, 0.01, NONE, 0.01),
     ("reliability", "base"): (0.5, 0.5, 0.5, NONE, 1, NONE, 1),
     ("aurc", "base"): (0.5, 0.5, 0.5, NONE, 0, NONE, 0),
     ("augrc", "base"): (0.25, 0.25, 0.25, NONE, 0, NONE, 0),

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from sklearn.calibration import calibration_curve
-from sklearn.metrics import auc
+from sklearn.metrics import auc, brier_score_loss
 
 from steadyread.identity.seeds import uniform
 
@@ -141,6 +141,13 @@ def test_the_calibration_error_is_the_weighted_gap_of_scikit_learns_curve(many):
     rows = found.all(metric="reliability")
     assert [row["value"] for row in rows] == pytest.approx(share_right)
     assert [row["parameter"] for row in rows] == pytest.approx(mean_sure)
+
+
+def test_the_brier_score_is_scikit_learns(many):
+    found, right, sure = many
+    row = found.one(metric="brier")
+    assert row["value"] == pytest.approx(brier_score_loss(right, sure))
+    assert (row["n"], row["denominator"], row["estimate_status"]) == (len(sure), "answered_known", "ok")
 
 
 def test_a_resampled_area_has_the_interval_of_a_bootstrap_written_out(many):

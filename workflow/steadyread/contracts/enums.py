@@ -206,6 +206,7 @@ class Metric(StrEnum):
     COVERAGE = "coverage", "coverage: a diagnosis is given"
     SELECTIVE_ACCURACY = "selective_accuracy", "accuracy where a diagnosis is given"
     ECE = "ece", "expected calibration error", Unit.NUMBER
+    BRIER = "brier", "Brier score of the diagnoses given", Unit.NUMBER
     RELIABILITY = "reliability", "accuracy by confidence"
     AURC = "aurc", "AURC", Unit.NUMBER
     AUGRC = "augrc", "AUGRC", Unit.NUMBER

@@ -114,6 +114,25 @@ def _ece(sums: Floats) -> Floats:
     return result
 
 
+@metric(Metric.BRIER)
+def brier(context: Context) -> Iterator[Statistic]:
+    """Brier score: mean (confidence − 1[right])² over answers with a label and a confidence (Brier 1950)."""
+    base = Base.of(context)
+    if base.sure.any():
+        value = np.where(base.sure, (np.where(base.sure, base.confidence, 0.0) - base.right) ** 2, 0.0)
+        term = Term(value, base.sure, base.lost, value, np.where(base.lost, 1.0, value))
+        yield Statistic(
+            Metric.BRIER,
+            Denominator.ANSWERED_KNOWN,
+            ArmName.BASE,
+            mean_of(term),
+            base.sure,
+            base.lost,
+            mean=term,
+            events=base.sure & ~base.right,
+        )
+
+
 @metric(Metric.RELIABILITY)
 def reliability(context: Context) -> Iterator[Statistic]:
     """Accuracy of the answers in each bin of confidence; `parameter` is the bin's mean confidence."""
