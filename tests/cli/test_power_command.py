@@ -65,9 +65,16 @@ def test_where_little_differs_few_patients_can_show_nothing():
     [
         ((), ["found none", "--difference", "--study"]),
         (("--difference", 10, "--patients", 90), ["found --difference and --patients"]),
-        (("--difference", 30), ["0.3", "discordance of 0.2"]),
+        (("--difference", 30), ["difference of 30 points", "discordance of 0.2", "20 points"]),
+        (("--difference", "nan"), ["difference of nan points"]),
+        (("--difference", 10, "--alpha", 1.2), ["alpha 1.2"]),
+        (("--difference", 10, "--alpha", "nan"), ["alpha nan"]),
+        (("--difference", 10, "--cases", "nan"), ["nan cases per patient", "finite"]),
+        (("--patients", 90, "--cases", "inf"), ["inf cases per patient", "finite"]),
+        (("--patients", 90, "--power", "nan"), ["power nan"]),
+        (("--precision", 10, "--icc", "nan"), ["correlation nan"]),
         (("--difference", 10, "--icc", 2), ["correlation 2", "[0, 1]"]),
-        (("--precision", 60), ["± 0.6"]),
+        (("--precision", 60), ["± 60 points", "below 50"]),
         (("--patients", 1), ["at least 2"]),
     ],
 )

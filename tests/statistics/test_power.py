@@ -17,7 +17,7 @@ from steadyread.statistics.power import (
     patients_needed,
     precision,
 )
-from steadyread.statistics.rates import share_intervals
+from steadyread.statistics.rates import share_intervals, wilson
 
 
 @pytest.mark.parametrize("patients", [20, 45, 90, 500])
@@ -104,11 +104,42 @@ def test_an_impossible_difference_is_refused(difference, discordance, word):
 
 @pytest.mark.parametrize(
     ("values", "word"),
-    [({"cases": 0}, "cases"), ({"icc": 1.2}, "correlation"), ({"power": 0.3}, "power"), ({"confidence": 1}, "confid")],
+    [
+        ({"cases": 0}, "cases"),
+        ({"icc": 1.2}, "correlation"),
+        ({"power": 0.3}, "power"),
+        ({"confidence": 1}, "alpha 0:"),
+        ({"confidence": -0.2}, "alpha 1.2:"),
+    ],
 )
 def test_an_impossible_design_is_refused(values, word):
     with pytest.raises(ValueError, match=word):
         Design(**values)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["cases", "icc", "power", "confidence"])
+def test_a_design_of_numbers_that_are_none_is_refused(name, value):
+    with pytest.raises(ValueError, match=r"nan|inf"):
+        Design(**{name: value})
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.1, 0.5, 0.9, 1.0])
+@pytest.mark.parametrize("half_width", [0.02, 0.05, 0.2])
+def test_the_promised_precision_is_kept_on_both_sides_of_the_share(share, half_width):
+    design = Design(2, 0.3)
+    patients = patients_for_precision(half_width, share, design)
+    low, high = wilson(share, patients * 2 / 1.3, stats.t.ppf(0.975, patients - 1))
+    assert share - half_width - 1e-12 <= low
+    assert high <= share + half_width + 1e-12
+
+
+@pytest.mark.parametrize("half_width", [0.03, 0.1, 0.3, 0.45])
+def test_shares_whose_interval_ends_at_a_half_need_the_most_patients(half_width):
+    most = patients_for_precision(half_width, 0.5 - half_width, Design())
+    assert patients_for_precision(half_width, 0.5 + half_width, Design()) == pytest.approx(most, abs=1)
+    for share in np.linspace(0, 1, 41):
+        assert patients_for_precision(half_width, share, Design()) <= most + 1
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 1.0])

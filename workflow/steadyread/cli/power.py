@@ -57,7 +57,7 @@ def for_patients(patients: int, discordance: float, share: float, design: Design
         )
     else:
         yield f"  smallest paired difference found with {100 * design.power:g} % power: {percent(found)} points"
-    yield f"  interval of a share of {percent(share)} %: ± {percent(half)} points"
+    yield f"  interval of a share of {percent(share)} %: within ± {percent(half)} points"
     yield from _assumptions(discordance, design)
 
 
@@ -76,7 +76,10 @@ def for_precision(half_width: float, share: float, design: Design) -> Iterator[s
     )
     yield ""
     yield f"Assumed: the interval is Wilson's with Student's t, as in the tables; {_worth(design)}."
-    yield "A share further from 50 % needs fewer patients; --share says what is expected."
+    yield (
+        f"Shares of {50 - half_width:g} and {50 + half_width:g} % need the most patients, those further from 50 % fewer; "
+        "--share says what is expected."
+    )
 
 
 def for_study(name: str, readout: Readout, root: Path) -> Iterator[str]:

@@ -70,12 +70,13 @@ class Design:
     power: float = POWER
 
     def __post_init__(self) -> None:
-        if self.cases < 1:
-            raise ValueError(f"{self.cases:g} cases per patient: at least 1 is expected")
+        if not 1 <= self.cases < math.inf:
+            raise ValueError(f"{self.cases:g} cases per patient: a finite number of at least 1 is expected")
         if not 0 <= self.icc <= 1:
             raise ValueError(f"intra-class correlation {self.icc:g}: expected within [0, 1]")
         if not 0 < self.confidence < 1:
-            raise ValueError(f"confidence {self.confidence:g}: expected between 0 and 1")
+            # People give the test's level, and its complement is none of their words.
+            raise ValueError(f"alpha {1 - self.confidence:g}: expected between 0 and 1")
         if not 0.5 <= self.power < 1:
             raise ValueError(f"power {self.power:g}: expected at least 0.5 and below 1")
 
@@ -114,8 +115,9 @@ def patients_needed(difference: float, discordance: float, design: Design) -> in
     _check_discordance(discordance)
     if not 0 < difference <= discordance:
         raise ValueError(
-            f"a difference of {difference:g} with a discordance of {discordance:g}: expected above 0 and at most "
-            "the discordance, since only cases whose two outcomes differ make a difference"
+            f"a difference of {100 * difference:g} points with a discordance of {discordance:g}: expected above 0 and "
+            f"at most the discordance, {100 * discordance:g} points, since only cases whose two outcomes differ make a "
+            "difference"
         )
     return _fewest(lambda patients: _margin(difference, patients, discordance, design) >= 0)
 
@@ -146,7 +148,9 @@ def _margin(difference: float, patients: int, discordance: float, design: Design
 
 
 def precision(patients: int, share: float, design: Design) -> float:
-    """Half the width of a share's interval: Wilson, effective n = G m / (1 + (m − 1)ρ), t on G − 1.
+    """How far a share's interval reaches to its farther side: Wilson, effective n = G m / (1 + (m − 1)ρ), t on G − 1.
+
+    Wilson's interval is not symmetric: half its width would be kept on one side only.
 
     Raises
     ------
@@ -158,11 +162,11 @@ def precision(patients: int, share: float, design: Design) -> float:
         raise ValueError(f"share {share:g}: expected within [0, 1]")
     quantile = t_quantile(0.5 + design.confidence / 2, patients)
     low, high = wilson(share, patients * design.per_patient, quantile)
-    return float(high - low) / 2
+    return float(np.maximum(high - share, share - low))
 
 
 def patients_for_precision(half_width: float, share: float, design: Design) -> int:
-    """Fewest patients whose interval of a share reaches no further than ± half_width.
+    """Fewest patients whose interval of a share reaches no further than half_width, to either side.
 
     Raises
     ------
@@ -170,7 +174,7 @@ def patients_for_precision(half_width: float, share: float, design: Design) -> i
         If the half width is not within (0, 0.5), or no number of patients is enough.
     """
     if not 0 < half_width < 0.5:
-        raise ValueError(f"an interval of ± {half_width:g}: expected above 0 and below 0.5")
+        raise ValueError(f"an interval of ± {100 * half_width:g} points: expected above 0 and below 50")
     return _fewest(lambda patients: precision(patients, share, design) <= half_width)
 
 
