@@ -27,6 +27,8 @@ ROW = {
     "mark": "P",
 }
 
+DIFFERENCE = {"metric": "accuracy_difference", "denominator": "label_known"}
+
 
 @pytest.fixture(scope="module")
 def shipped(project):
@@ -86,9 +88,9 @@ def test_a_preprint_whose_finding_changed_is_named_with_its_version(shipped):
         ({"value": "48.9", "unit": "%"}, "48.9 %", (0.489, 0.489)),
         ({"value": ".347", "unit": "share"}, ".347", (0.347, 0.347)),
         ({"low": "41", "high": "58", "unit": "%"}, "41 to 58 %", (0.41, 0.58)),
-        ({"high": "8", "unit": "points"}, "< 8 points", (None, 0.08)),
-        ({"low": "40", "unit": "points"}, "> 40 points", (0.40, None)),
-        ({"value": "-36.1", "unit": "points"}, "−36.1 points", (-0.361, -0.361)),
+        ({**DIFFERENCE, "high": "8", "unit": "points"}, "< 8 points", (None, 0.08)),
+        ({**DIFFERENCE, "low": "40", "unit": "points"}, "> 40 points", (0.40, None)),
+        ({**DIFFERENCE, "value": "-36.1", "unit": "points"}, "−36.1 points", (-0.361, -0.361)),
     ],
 )
 def test_a_number_is_read_as_printed_and_known_as_a_share(file, given, printed, ends):
@@ -125,6 +127,52 @@ def test_a_wrong_line_is_refused_by_file_and_number(file, change, words):
         assert word in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"value": "148.9"}, "value 148.9 of flip_rate in %: expected within [0, 100]"),
+        ({"value": "-1"}, "value -1 of flip_rate in %"),
+        ({"value": "48.9", "unit": "share"}, "expected within [0, 1]"),
+        ({"value": "", "low": "41", "high": "580"}, "high 580 of flip_rate"),
+        ({"value": "", "low": "-3"}, "low -3 of flip_rate"),
+        ({"unit": "points"}, "flip_rate is printed in points: expected % or share"),
+        ({"value": "1", "unit": "count"}, "flip_rate is printed in count"),
+        ({**DIFFERENCE, "unit": "points", "value": "-120"}, "expected within [-100, 100]"),
+        ({**DIFFERENCE, "unit": "share", "value": "-36.1"}, "expected within [-1, 1]"),
+        ({"arm": "base"}, "flip_rate has no number under arm base; arms that have one: reverse, "),
+        ({"arm": "base", "metric": "kappa"}, "kappa has no number under arm base"),
+        ({"arm": "base", "metric": "d_cross"}, "d_cross has no number under arm base"),
+        ({"metric": "label_swap_inconsistency"}, "no number under arm reverse; arms that have one: label_swap"),
+        ({"arm": "repeat"}, "no number under arm repeat"),
+        ({"metric": "any_flip"}, "any_flip is of several arms together: found arm reverse, expected none"),
+        ({"metric": "reacc", "arm": "base"}, "reacc is of several arms together"),
+    ],
+)
+def test_a_number_that_cannot_be_is_refused_by_file_and_number(file, change, words):
+    with pytest.raises(StudyError) as caught:
+        read_published(file(ROW, {**ROW, **change}))
+    assert "published.tsv: line 3: " in str(caught.value)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"value": "0"},
+        {"value": "100"},
+        {"value": "1", "unit": "share"},
+        {**DIFFERENCE, "value": "-100", "unit": "points"},
+        {"metric": "accuracy", "arm": "base"},
+        {"metric": "any_flip", "arm": ""},
+        {"metric": "cochran_q", "arm": "", "value": "17.2", "unit": "share"},
+        {"metric": "kappa", "value": "-0.1", "unit": "share"},
+        {"study": "s7", "metric": "any_flip", "arm": "base", "value": "148.9"},
+    ],
+)
+def test_what_can_be_is_read(file, change):
+    assert len(read_published(file({**ROW, **change}))) == 1
+
+
 def test_all_wrong_lines_are_named_at_once(file):
     with pytest.raises(StudyError, match=r"line 2: .*\n.*line 4: "):
         read_published(file({**ROW, "mark": "X"}, ROW, {**ROW, "mark": "Y"}))
@@ -152,15 +200,26 @@ def test_a_study_may_declare_what_is_published_and_nothing_else(shipped):
     cohort, name = "universitytehran/MRI-GBM-MET", "MedGemma-1.5-4B"
 
     def problems(synthetic=False, **given):
-        return published_problems(PublishedConfig(**given), shipped, ["mine"], synthetic=synthetic)
+        return published_problems(
+            PublishedConfig(**given), shipped, ["mine", "coin"], synthetic=synthetic, baselines=["coin"]
+        )
 
     assert problems(cohort=cohort, models={"mine": name}) == []
     assert "no published one" in problems(cohort=cohort, synthetic=True)[0]
     assert cohort in problems(cohort="MRI-GBM-MET")[0]
     assert "not among the study's models" in problems(models={"other": name})[0]
     assert name in problems(models={"mine": "medgemma"})[0]
+    (said,) = problems(models={"coin": name})
+    assert "coin is a reader with known answers" in said
+    assert said.endswith("models that may be: mine")
 
 
 def test_a_phantom_study_that_claims_a_published_cohort_stops_before_any_work(project):
     with pytest.raises(StudyError, match=r"report\.published\.cohort: the images of this study were made"):
         load_study({"report": {"published": {"cohort": "universitytehran/MRI-GBM-MET"}}}, root=project)
+
+
+def test_a_baseline_that_is_declared_a_published_model_stops_before_any_work(project):
+    declared = {"published": {"models": {"constant-label": "MedGemma-1.5-4B"}}}
+    with pytest.raises(StudyError, match=r"report\.published\.models: constant-label is a reader with known answers"):
+        load_study({"models": ["constant-label"], "report": declared}, root=project)

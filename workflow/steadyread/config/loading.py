@@ -215,7 +215,13 @@ def _check_study(study: StudyConfig, models: ModelsTable, root: Path, source: st
     if problems:
         raise StudyError("\n".join(f"{source}: statistics.comparisons: {problem}" for problem in problems))
     published = read_published(root / PUBLISHED_FILE) if (root / PUBLISHED_FILE).is_file() else []
-    problems = published_problems(study.report.published, published, study.models, synthetic=study.cohort.is_synthetic)
+    problems = published_problems(
+        study.report.published,
+        published,
+        study.models,
+        synthetic=study.cohort.is_synthetic,
+        baselines=[entry.id for entry in models.models if entry.source.kind == "baseline"],
+    )
     if problems:
         raise StudyError("\n".join(f"{source}: report.published.{problem}" for problem in problems))
     if study.inference.groups > study.shards:

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import csv
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from ..contracts.enums import ArmName, Denominator, Mark, Metric
+from ..contracts.enums import ArmName, Denominator, Mark, Metric, Unit
 from ..contracts.problems import StudyError
 from .base import Section
+from .comparisons import claimable
 from .models_table import MODEL_ID
 
 PUBLISHED_FILE = Path("config/published.tsv")
@@ -29,6 +30,51 @@ MAXIMUM = "maximum over models"
 _PRINTED = r"^-?(\d+(\.\d+)?|\.\d+)$"
 _WORD = r"^[a-z][a-z0-9_.]*$"
 _SCALE = {"%": 0.01, "points": 0.01, "share": 1.0}
+_LIMITS = {
+    Unit.SHARE: {"%": (0, 100), "share": (0, 1)},
+    Unit.POINTS: {"points": (-100, 100), "%": (-100, 100), "share": (-1, 1)},
+}
+"""Least and greatest number as printed, by the metric's unit and the printed one. Other metrics have none of their own."""
+
+OF_SEVERAL_ARMS = (
+    Metric.ACCURACY_SWING,
+    Metric.COCHRAN_Q,
+    Metric.ANY_FLIP,
+    Metric.PAIRWISE_DISAGREEMENT,
+    Metric.REACC,
+    Metric.RECON,
+)
+"""Metrics of several arms together: their numbers belong to none."""
+
+NEVER_OF_BASE = (
+    Metric.FLIP_DIRECTION,
+    Metric.FIRST_SLOT,
+    Metric.RSTD,
+    Metric.SLOT_PRIOR,
+    Metric.OBSERVED_ACCURACY,
+    Metric.DEBIASED_ACCURACY,
+    Metric.DEBIASED_DIFFERENCE,
+    Metric.DOSE_RESPONSE,
+    Metric.DOSE_FLIPS,
+    Metric.POSITION_ACCURACY,
+    Metric.POSITION_FLIPS,
+    Metric.SCAFFOLD_SHARE,
+    Metric.QUADRANT,
+    Metric.UNMOVED_GIVEN_STEADY,
+    Metric.UNMOVED_GIVEN_UNSTEADY,
+    Metric.D_CROSS,
+)
+"""Metrics that set another arm against base, beyond those of which a claim can be made (`claimable`)."""
+
+
+def arms_of(metric: Metric) -> tuple[ArmName, ...]:
+    """Arms that a number of a metric may belong to; none for a metric of several arms."""
+    if metric in OF_SEVERAL_ARMS:
+        return ()
+    every = claimable(Metric.ACCURACY, tuple(ArmName), unsure=True)
+    without = tuple(arm for arm in every if arm is not ArmName.BASE)
+    return claimable(metric, tuple(ArmName), unsure=True) or (without if metric in NEVER_OF_BASE else every)
+
 
 Printed = Annotated[str, Field(pattern=_PRINTED)]
 
@@ -101,7 +147,28 @@ class Published(Section):
                     raise ValueError(f"{column} {word!r} is none of study {AUDITED}: {', '.join(allowed)}{hint}")
             if self.denominator is None:
                 raise ValueError(f"a number of study {AUDITED} names its denominator")
+            self._check_arm(Metric(self.metric))
+            self._check_range(Metric(self.metric))
         return self
+
+    def _check_arm(self, metric: Metric) -> None:
+        allowed = arms_of(metric)
+        if self.arm is None or self.arm in allowed:
+            return
+        if not allowed:
+            raise ValueError(f"{metric} is of several arms together: found arm {self.arm}, expected none")
+        raise ValueError(f"{metric} has no number under arm {self.arm}; arms that have one: {', '.join(allowed)}")
+
+    def _check_range(self, metric: Metric) -> None:
+        if metric.unit not in _LIMITS:
+            return
+        limits = _LIMITS[metric.unit]
+        if self.unit not in limits:
+            raise ValueError(f"{metric} is printed in {self.unit}: expected {' or '.join(limits)}")
+        least, most = limits[self.unit]
+        for column, text in (("value", self.value), ("low", self.low), ("high", self.high)):
+            if text is not None and not least <= float(text) <= most:
+                raise ValueError(f"{column} {text} of {metric} in {self.unit}: expected within [{least}, {most}]")
 
     @property
     def printed(self) -> str:
@@ -194,7 +261,12 @@ def _said(problem: Any) -> str:
 
 
 def published_problems(
-    declared: PublishedConfig, published: Sequence[Published], models: Sequence[str], *, synthetic: bool
+    declared: PublishedConfig,
+    published: Sequence[Published],
+    models: Sequence[str],
+    *,
+    synthetic: bool,
+    baselines: Collection[str] = (),
 ) -> list[str]:
     """What is wrong with what a study declares to be published, a sentence each.
 
@@ -204,6 +276,8 @@ def published_problems(
         Ids of the study's models.
     synthetic
         Whether the study's images were made: such a cohort is no published one.
+    baselines
+        Ids of readers with known answers: nobody published them, and they stand in no table of published numbers.
     """
     rows = [row for row in published if row.study == AUDITED]
     found = []
@@ -214,6 +288,12 @@ def published_problems(
     for model, name in declared.models.items():
         if model not in models:
             found.append(f"models: {model} is not among the study's models: {', '.join(models)}")
+        elif model in baselines:
+            others = [item for item in models if item not in baselines]
+            found.append(
+                f"models: {model} is a reader with known answers (source kind baseline), so it is no published model; "
+                f"models that may be: {', '.join(others) or 'none of this study'}"
+            )
         found += _unknown(f"models.{model}", name, [row.model for row in rows if row.model])
     return found
 
