@@ -129,6 +129,18 @@ def test_what_cannot_be_compared_says_why_and_what_to_do(asked, arguments, words
     assert "Traceback" not in text
 
 
+@pytest.mark.parametrize(("target", "words"), [("nowhere/pair.csv", "no folder nowhere"), ("config", "found a folder")])
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_computed(asked, monkeypatch, target, words):
+    import steadyread.cli.compare as module
+
+    def never(*_):
+        raise AssertionError("computed before the file was looked at")
+
+    monkeypatch.setattr(module, "compare_models", never)
+    assert words in compare("coin-2", "coin-3", "--csv", target, expect=2)
+    assert not (asked / "nowhere").exists()
+
+
 def test_a_model_that_left_its_outcomes_can_be_compared_though_the_study_no_longer_asks_it(asked):
     (asked / "config" / "studies" / "fewer.yaml").write_text("study: fewer\nmodels: [coin-2]\n")
     shutil.copytree(asked / "results" / "default", asked / "results" / "fewer")

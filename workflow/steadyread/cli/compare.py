@@ -90,6 +90,20 @@ def compare_models(first: str, second: str, study_name: str, root: Path) -> Pair
     return Pair(study, item, Book(rows, (first, second)))
 
 
+def check_target(path: Path) -> None:
+    """Refuse a file that could not be written, before anything is computed.
+
+    Raises
+    ------
+    StudyError
+        If its folder does not exist, or it is a folder itself.
+    """
+    if not path.parent.is_dir():
+        raise StudyError(f"--csv {path}: there is no folder {path.parent}; make it, or name another file")
+    if path.is_dir():
+        raise StudyError(f"--csv {path}: found a folder, expected a file in it")
+
+
 def metrics_named(names: Sequence[str]) -> tuple[Metric, ...]:
     """Metrics by name.
 

@@ -117,9 +117,11 @@ def compare(
 
     The study must have asked both; they need not stand in statistics.comparisons.
     """
-    from .compare import compare_models, metrics_named, report
+    from .compare import check_target, compare_models, metrics_named, report
 
     try:
+        if csv is not None:
+            check_target(csv)
         metrics = metrics_named(metric or ())
         pair = compare_models(model, reference, study, Path.cwd())
         for line in report(pair, readout, metrics, every):
