@@ -77,8 +77,8 @@ def for_precision(half_width: float, share: float, design: Design) -> Iterator[s
     yield ""
     yield f"Assumed: the interval is Wilson's with Student's t, as in the tables; {_worth(design)}."
     yield (
-        f"Shares of {50 - half_width:g} and {50 + half_width:g} % need the most patients, those further from 50 % fewer; "
-        "--share says what is expected."
+        f"Shares of {50 - half_width:g} and {50 + half_width:g} % need the most patients, those further from 50 % "
+        "fewer; --share says what is expected."
     )
 
 

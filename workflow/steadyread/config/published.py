@@ -34,7 +34,7 @@ _LIMITS = {
     Unit.SHARE: {"%": (0, 100), "share": (0, 1)},
     Unit.POINTS: {"points": (-100, 100), "%": (-100, 100), "share": (-1, 1)},
 }
-"""Least and greatest number as printed, by the metric's unit and the printed one. Other metrics have none of their own."""
+"""Least and greatest number as printed, by the metric's unit and the printed one; other metrics have none."""
 
 OF_SEVERAL_ARMS = (
     Metric.ACCURACY_SWING,
