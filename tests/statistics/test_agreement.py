@@ -157,12 +157,17 @@ def test_what_is_over_several_arms_is_over_cases_that_have_them_all(made, script
     assert found.one(metric="accuracy_swing")["value"] == pytest.approx(1 / 3)
 
 
-def test_an_arm_that_no_case_has_leaves_what_is_over_several_arms_undefined(made):
+def test_an_arm_that_no_case_has_takes_no_case_from_what_is_over_several_arms(made):
     study = made(patients=4, arms=("base", "reverse", "roi_last"), left_out=lambda case, arm: arm == "roi_last")
     found = study.estimates({"m": lambda asked: G})
     for metric in ("any_flip", "pairwise_disagreement", "recon", "reacc", "accuracy_swing"):
         row = found.one(metric=metric)
-        assert (row["value"], row["n"], row["estimate_status"]) == (None, 0, "undefined")
+        assert (row["arms"], row["parameter"]) == (["base", "reverse"], 2), metric
+        assert row["n"] == 8 and row["value"] is not None
+    kappa = found.one(metric="kappa", arm="roi_last")
+    assert (kappa["value"], kappa["reason"]) == (None, "no case was answered under base, roi_last")
+    for metric in ("d_same", "d_cross", "delta"):
+        assert found.one(metric=metric, arm="roi_last")["reason"].startswith("no case was answered under")
 
 
 def test_a_lost_answer_leaves_what_is_already_certain(orders, scripted):

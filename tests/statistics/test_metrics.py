@@ -121,7 +121,9 @@ def test_outcomes_of_a_patient_differ_even_where_they_cancel(made):
         return asked.truth if first == (asked.arm == "base") else "UNSURE"
 
     row = made(patients=6, arms=("base", "reverse")).estimates({"m": reader}).one(metric="accuracy_difference")
-    assert (row["value"], row["estimate_status"], row["p"]) == (0.0, "ok", 1.0)
+    # they are enough events, but no patient's sum ever moves
+    assert (row["value"], row["estimate_status"], row["p"]) == (0.0, "too_few_events", 1.0)
+    assert row["reason"].startswith("no resample moved it")
 
 
 def test_shares_of_statuses_are_over_all_responses(found):

@@ -7,6 +7,7 @@ import logging
 import numpy as np
 import pytest
 
+from steadyread.contracts.problems import StudyError
 from steadyread.identity.seeds import uniform
 from steadyread.statistics.strata import strata_of
 from steadyread.statistics.trial_index import Units
@@ -36,8 +37,10 @@ def test_a_stratum_of_all_cases_or_none_is_none():
     assert members(units_of({"site": "a"}, {})) == {"site=a": [0]}
 
 
-def test_eight_numbers_stand_and_nine_are_cut_in_thirds():
-    assert len(members(units_of(*({"size": str(n)} for n in range(8))))) == 8
+def test_few_numbers_stand_where_patients_share_them_and_are_cut_in_thirds_where_not():
+    assert len(members(units_of(*({"size": str(n % 8)} for n in range(40))))) == 8
+    assert len(members(units_of(*({"size": str(n % 8)} for n in range(39))))) == 3
+    assert len(members(units_of(*({"size": str(n)} for n in range(3))))) == 3
     cut = members(units_of(*({"size": str(n)} for n in range(9))))
     assert cut == {
         "size=lowest third (to 2)": [0, 1, 2],
@@ -72,14 +75,14 @@ def test_not_a_number_is_a_word():
     assert members(units) == {}
 
 
-def test_names_choose_and_a_name_that_no_case_carries_is_said(caplog):
+def test_names_choose_and_a_name_that_no_case_carries_is_refused():
     units = units_of({"site": "a", "sequence": "T2"}, {"site": "b", "sequence": "T1CE"})
     assert members(units, ["site"]) == {"site=a": [0], "site=b": [1]}
     assert members(units, []) == {}
-    with caplog.at_level(logging.WARNING):
-        assert members(units, ["sequnce"]) == {}
-    assert "['sequnce']" in caplog.text
-    assert "['sequence', 'site']" in caplog.text
+    with pytest.raises(StudyError, match=r"\['sequnce'\], which no case carries.*\['sequence', 'site'\]"):
+        members(units, ["sequnce"])
+    # the study's own, which this cohort happens not to have
+    assert members(units, ["lesion_size"]) == {}
 
 
 # --- in a study --------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from .base import Section
 from .comparisons import PHANTOM_READERS, Comparison
@@ -22,10 +22,10 @@ class StatisticsConfig(Section):
     curve_resamples: Annotated[int, Field(ge=2000)] = 2000
     """Resamples for strata and for points of curves; at most `resamples`."""
 
-    permutations: Annotated[int, Field(ge=999)] = 9999
+    permutations: Annotated[int, Field(ge=999, le=1_000_000)] = 9999
     """Sign-flip permutations; exact enumeration is used where there are fewer."""
 
-    arm_permutations: Annotated[int, Field(ge=999)] = 1999
+    arm_permutations: Annotated[int, Field(ge=999, le=100_000)] = 1999
     """Permutations of the arms within patients, for the test of several arms at once (Cochran's Q)."""
 
     min_patients_with_event: Annotated[int, Field(ge=1)] = 5
@@ -39,3 +39,12 @@ class StatisticsConfig(Section):
     """Pairs of models whose differences are estimated, patient by patient, where a study asks both: a list of
     {model, reference, expected}. `expected` lists what the model's card claimed before the audit, as
     {metric, arm, side}, and may be left out."""
+
+    @model_validator(mode="after")
+    def _curves_within_tables(self) -> Self:
+        if self.curve_resamples > self.resamples:
+            raise ValueError(
+                f"statistics.curve_resamples is {self.curve_resamples}, above statistics.resamples ({self.resamples}): "
+                "strata and curves use the first of the same resamples"
+            )
+        return self

@@ -27,7 +27,10 @@ STRATA = {
 }
 """Strata whose key is not a word for people."""
 WHOLE = "all cases"
-NOTHING = "There are no strata: none was asked for, or every case is alike."
+NOTHING = (
+    "There are no strata: none was asked for, every case is alike in what was asked for, or there are too many values "
+    "to stand apart."
+)
 MEANING = (
     "The same numbers for some of the cases only. Strata carry no test: of many, some differ by chance, and most hold "
     "too few patients to tell. Cases of one stratum may differ from the others in more than its name says."

@@ -12,6 +12,7 @@ from .clusters import Bools, Floats
 from .estimand import Context, Estimand, Term
 from .reading import LOST, Reading
 from .registry import metric
+from .rows import NOTHING
 from .statistic import OfSums, Statistic
 from .trial_index import Ints
 
@@ -96,7 +97,9 @@ def kappa(context: Context) -> Iterator[Statistic]:
             reference_arm=ArmName.BASE,
             events=counted & (agreed < 1),
             span=(-1.0, 1.0),
-            nothing="every answer under both arms is the same: chance explains all agreement",
+            nothing="every answer under both arms is the same: chance explains all agreement"
+            if counted.any()
+            else NOTHING[Denominator.ALL].format(arms=f"{ArmName.BASE}, {arm}"),
         )
 
 

@@ -162,6 +162,8 @@ class Estimand(Quantity):
     own_units
         The terms are two models', each over the units that its own answers admit: n is the smaller
         number of the two, and an event is what `evaluate` says of such terms.
+    nothing
+        Why there is no value where there is none; None: what the denominator says.
     """
 
     terms: tuple[Term, ...]
@@ -171,6 +173,7 @@ class Estimand(Quantity):
     null: float = field(default=0.0, kw_only=True)
     family: str | None = field(default=None, kw_only=True)
     own_units: bool = field(default=False, kw_only=True)
+    nothing: str | None = field(default=None, kw_only=True)
 
     def within(self, chosen: Bools) -> Self:
         """The same over some units only; shape (units,)."""
@@ -213,5 +216,9 @@ class Context:
         return tuple(arm for arm in self.arms if arm is not ArmName.BASE)
 
     def asked(self, arms: tuple[ArmName, ...]) -> tuple[ArmName, ...]:
-        """Those of some arms that the study asks, in its order."""
-        return tuple(arm for arm in self.arms if arm in arms)
+        """Those of some arms that any case was asked under, in the study's order.
+
+        An arm that no case has (a cohort without annotation has no lesion arm) would leave every metric
+        of several arms without a case.
+        """
+        return tuple(arm for arm in self.arms if arm in arms and self.reading.of_arm(arm))

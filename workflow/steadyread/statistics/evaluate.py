@@ -12,14 +12,14 @@ import numpy as np
 
 from ..config.statistics import StatisticsConfig
 from ..contracts.enums import Metric
-from .bootstrap import BOOTSTRAP, Resamples, percentile_interval
+from .bootstrap import Resamples
 from .clusters import Bools, ClusterSums, Floats
 from .cochran import ArmPermutations
 from .estimand import Estimand
 from .permutation import BINOMIAL, MCNEMAR, SignFlips, mcnemar_p
 from .power import minimum_detectable_difference
 from .rates import WILSON, design_effect, share_intervals
-from .rows import NOTHING, WHOLE, blank, judge, plain, too_few
+from .rows import NOTHING, WHOLE, blank, bootstrapped, judge, plain, too_few
 from .trial_index import Units
 
 
@@ -87,7 +87,7 @@ def evaluate(estimands: Sequence[Estimand], units: Units, draws: Draws, stratum:
         if number in tests and row["value"] is not None:
             row["test"], row["p"] = tests[number]
             row["family"] = estimand.family
-        judge(row, NOTHING[estimand.denominator].format(arms=", ".join(estimand.arms)))
+        judge(row, estimand.nothing or NOTHING[estimand.denominator].format(arms=", ".join(estimand.arms)))
         rows.append(plain(row))
     return rows
 
@@ -163,8 +163,7 @@ def _contrast(
         of = "" if estimand.own_units else f" of {row['clusters']}"
         too_few(row, f"{whose} {moved}{of} patients, {needed} are needed")
         return
-    low, high, valid = percentile_interval(resampled, row["value"], rules.confidence)
-    row["low"], row["high"], row["resamples"], row["interval_method"] = low, high, valid, BOOTSTRAP
+    bootstrapped(row, resampled, rules.confidence)
 
 
 def _resampled(

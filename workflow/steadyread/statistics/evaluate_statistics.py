@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import BLOCK, BOOTSTRAP, distinct, percentile_interval
+from .bootstrap import BLOCK, distinct
 from .clusters import Bools, Floats, membership
 from .cochran import cochran_q
 from .evaluate import Draws
 from .ranking import OfRanking, Ranking, Working
-from .rows import WHOLE, blank, judge, plain, too_few
+from .rows import WHOLE, blank, bootstrapped, judge, plain, too_few
 from .statistic import ArmTest, OfSums, Statistic
 from .trial_index import Ints, Units
 
@@ -54,8 +54,7 @@ def evaluate_statistics(statistics: Sequence[Statistic], units: Units, draws: Dr
         for number, resampled, divisor in book.resampled(group, draws.resamples.weights[:count]):
             row = rows[number]
             if row["reason"] is None:
-                low, high, valid = percentile_interval(resampled, row["value"], draws.rules.confidence)
-                row["low"], row["high"], row["resamples"], row["interval_method"] = low, high, valid, BOOTSTRAP
+                bootstrapped(row, resampled, draws.rules.confidence)
             if divisor is not None:
                 _guard(row, divisor, draws.rules.confidence)
     for item, row in zip(statistics, rows, strict=True):
@@ -96,9 +95,7 @@ def evaluate_pairs(pairs: Sequence[tuple[Statistic, Statistic]], units: Units, d
         for one, two in zip(*(book.resampled(numbers, weights) for book in books), strict=True):
             row = rows[one[0]]
             if row["reason"] is None:
-                found = percentile_interval(one[1] - two[1], row["value"], draws.rules.confidence)
-                row["low"], row["high"], row["resamples"] = found
-                row["interval_method"] = BOOTSTRAP
+                bootstrapped(row, one[1] - two[1], draws.rules.confidence)
             for _, _, divisor in (one, two):
                 if divisor is not None and row["value"] is not None:
                     _guard(row, divisor, draws.rules.confidence)

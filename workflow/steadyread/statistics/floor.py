@@ -12,6 +12,7 @@ from .clusters import Bools
 from .estimand import Context, Estimand, Term, over_variants
 from .reading import Counts, Reading
 from .registry import metric
+from .rows import NOTHING
 from .trial_index import Ints
 
 
@@ -24,6 +25,7 @@ def d_same(context: Context) -> Iterator[Estimand]:
             Denominator.PAIRS_OF_DRAWS,
             arm,
             (disagreement_within(context.reading, arm),),
+            nothing=_unasked(context, arm),
         )
 
 
@@ -37,6 +39,7 @@ def d_cross(context: Context) -> Iterator[Estimand]:
             arm,
             (disagreement_across(context.reading, arm),),
             reference_arm=ArmName.BASE,
+            nothing=NOTHING[Denominator.ALL].format(arms=f"{ArmName.BASE}, {arm}"),
         )
 
 
@@ -60,7 +63,13 @@ def delta(context: Context) -> Iterator[Estimand]:
             reference_arm=ArmName.BASE,
             coefficients=(1.0, -0.5, -0.5),
             difference=True,
+            nothing=_unasked(context, arm),
         )
+
+
+def _unasked(context: Context, arm: ArmName) -> str | None:
+    """Why an arm that no case was asked under has no noise: not because nothing was asked twice."""
+    return None if context.reading.of_arm(arm) else NOTHING[Denominator.ALL].format(arms=arm)
 
 
 def disagreement_within(reading: Reading, arm: ArmName) -> Term:

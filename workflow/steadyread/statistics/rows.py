@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..contracts.enums import Denominator, EstimateStatus
+from .bootstrap import BOOTSTRAP, percentile_interval
+from .clusters import Floats
 from .estimand import Quantity
 
 WHOLE = "all"
@@ -16,6 +18,7 @@ WHOLE = "all"
 _DIGITS = 12
 """Decimals kept: the order in which a linear-algebra library adds shows beyond them."""
 
+_STILL = 1e-12
 _LATER = (
     *("value", "low", "high", "interval_method", "n_effective", "design_effect", "resamples"),
     *("bound_low", "bound_high", "test", "family", "p", "p_holm", "q_bh", "mde", "reason"),
@@ -33,8 +36,8 @@ NOTHING = {
     Denominator.ALL_ARMS: "no case was answered under every one of {arms}",
     Denominator.ALL_ARMS_KNOWN: "no case with a known label was answered under every one of {arms}",
     Denominator.SLOT_FOLLOWED: "no answer stayed in the first or second slot while the labels moved",
-    Denominator.STEADY: "no case has the same decision under every one of {arms}",
-    Denominator.UNSTEADY: "every case has the same decision under every one of {arms}",
+    Denominator.STEADY: "no case that has {arms} was decided alike under those that show the same",
+    Denominator.UNSTEADY: "no case that has {arms} was decided otherwise under one that shows the same",
     Denominator.ANSWERED_KNOWN: "no case with a known label was answered with a label under {arms}",
     Denominator.HELD_OUT_KNOWN: _NO_PRIOR,
     Denominator.CALIBRATION: _NO_PRIOR,
@@ -63,6 +66,19 @@ def blank(about: Quantity, stratum: str) -> dict[str, Any]:
 def too_few(row: dict[str, Any], reason: str) -> None:
     """Mark a row whose interval would not hold."""
     row["estimate_status"], row["reason"] = EstimateStatus.TOO_FEW_EVENTS.value, reason
+
+
+def bootstrapped(row: dict[str, Any], resampled: Floats, confidence: float) -> None:
+    """The percentile interval of a row; none where no resample moved the value.
+
+    Such an interval would have no width: all patients agree, or the statistic has reached its end.
+    That is no certainty, since patients who were not drawn may differ.
+    """
+    low, high, valid = percentile_interval(resampled, row["value"], confidence)
+    if high - low < _STILL:
+        too_few(row, "no resample moved it: the patients do not differ in what it counts")
+        return
+    row["low"], row["high"], row["resamples"], row["interval_method"] = low, high, valid, BOOTSTRAP
 
 
 def judge(row: dict[str, Any], nothing: str) -> None:
