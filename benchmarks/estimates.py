@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from steadyread.contracts.enums import SLICE_ORDER_ARMS, ArmName, Metric
 from steadyread.identity.digests import digest_json
 from steadyread.identity.seeds import generator
 from steadyread.statistics.estimand import Context
-from steadyread.statistics.estimate import strata_rows, whole_rows
+from steadyread.statistics.estimate import side_by_side, strata_rows, whole_rows
 from steadyread.statistics.evaluate import Draws
 from steadyread.statistics.metrics import asked_of
 from steadyread.statistics.multiplicity import adjust
@@ -140,13 +141,18 @@ def run_part(part: str) -> dict[str, float]:
         draws = replace(draws, resamples=draws.curve_resamples)
     strata = strata_of(index.units)
     rows = []
-    for model, context in contexts(index, iter(answers)):
+
+    def estimated(named: tuple[str, Context]) -> list[dict[str, Any]]:
+        model, context = named
         if part == "whole":
             found = whole_rows(asked_of(context, [name for name in Metric if name not in CURVES]), index.units, draws)
         else:
             found = whole_rows(asked_of(context, CURVES), index.units, draws)
             found += strata_rows(asked_of(context), index.units, draws, strata)
-        rows += [{"model": model, "readout": "text", **row} for row in found]
+        return [{"model": model, "readout": "text", **row} for row in found]
+
+    for found in side_by_side(estimated, contexts(index, iter(answers))):
+        rows += found
     adjust(rows)
     seconds, cpu = time.perf_counter() - start, time.process_time() - began
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict
@@ -34,6 +36,9 @@ from .trial_index import CASE_COLUMNS, TRIAL_COLUMNS, Units, index_trials
 STRATUM_DENOMINATORS = (Denominator.ALL, Denominator.LABEL_KNOWN, Denominator.ALL_ARMS, Denominator.ALL_ARMS_KNOWN)
 """Denominators of what is estimated by stratum, of four flip rates the one over all; slot-following has its own."""
 
+THREADS = 2
+T = TypeVar("T")
+R = TypeVar("R")
 _LOG = logging.getLogger(__name__)
 
 
@@ -138,23 +143,45 @@ def estimate_rows(
     models = {model.id: model for model in settings.models_table}
     rows: list[dict[str, Any]] = []
     kept: dict[tuple[str, str], Asked] = {}
-    for model, readings in readings_of(index, outcomes, list(models)):
-        for readout, reading in readings.items():
-            if models[model].floor_is_zero:
-                assert_floor_is_zero(reading)
-            context = Context(
-                reading, readings, arms, settings.question.unsure, EVIDENCE_PRESERVING, SLICE_ORDER_ARMS, settings.seed
-            )
-            asked = asked_of(context)
-            found = whole_rows(asked, index.units, draws) + strata_rows(asked, index.units, draws, strata)
-            rows += [{"study": study, "model": model, "readout": readout, **row} for row in found]
-            if model in compared:
-                kept[model, readout] = asked
-        _LOG.info("model %s is estimated", model)
+
+    def contexts() -> Iterator[Context]:
+        for model, readings in readings_of(index, outcomes, list(models)):
+            for reading in readings.values():
+                if models[model].floor_is_zero:
+                    assert_floor_is_zero(reading)
+                unsure, seed = settings.question.unsure, settings.seed
+                yield Context(reading, readings, arms, unsure, EVIDENCE_PRESERVING, SLICE_ORDER_ARMS, seed)
+
+    def estimated(context: Context) -> tuple[Context, Asked, list[dict[str, Any]]]:
+        asked = asked_of(context)
+        return context, asked, whole_rows(asked, index.units, draws) + strata_rows(asked, index.units, draws, strata)
+
+    for context, asked, found in side_by_side(estimated, contexts()):
+        model, readout = context.reading.model, context.reading.readout
+        rows += [{"study": study, "model": model, "readout": readout, **row} for row in found]
+        if model in compared:
+            kept[model, readout] = asked
+        _LOG.info("model %s, readout %s is estimated", model, readout)
     between = compare(settings.statistics.comparisons, kept, index.units, draws)
     rows += [{"study": study, **row} for row in between]
     adjust(rows)
     return rows
+
+
+def side_by_side(function: Callable[[T], R], items: Iterable[T]) -> Iterator[R]:
+    """A function of each item, in order, a few at a time.
+
+    Threads, since almost all of the time is spent in numpy, which lets others run meanwhile; at most
+    THREADS + 1 items are held.
+    """
+    with ThreadPoolExecutor(THREADS) as pool:
+        running: deque[Future[R]] = deque()
+        for item in items:
+            running.append(pool.submit(function, item))
+            if len(running) > THREADS:
+                yield running.popleft().result()
+        while running:
+            yield running.popleft().result()
 
 
 def whole_rows(asked: Asked, units: Units, draws: Draws) -> list[dict[str, Any]]:
