@@ -15,19 +15,21 @@ from steadyread.reporting.exclusions_table import (
     exclusions_table,
     read_left_out,
 )
-from steadyread.reporting.names import STAGES, stage_name
+from steadyread.reporting.names import STAGES, SYNTHETIC, stage_name
 from steadyread.stages.job import Files
 from steadyread.statistics.account import EXCLUDING_STAGES
 
 
 @pytest.fixture
 def made(tmp_path):
-    def make(*tables):
+    def make(*tables, synthetic=False, note=None):
         paths = [tmp_path / f"{number}.parquet" for number, _ in enumerate(tables)]
         for path, rows in zip(paths, tables, strict=True):
             write_table(path, EXCLUSIONS, rows)
         outputs = {"csv": tmp_path / "exclusions.csv", "markdown": tmp_path / "exclusions.md"}
-        exclusions_table(Files({"exclusions": paths}), Files(outputs), ExclusionsTableSettings(), {})
+        head = {"report": {"title": "An audit", "note": note}, "cohort": {"synthetic": synthetic}}
+        settings = ExclusionsTableSettings.model_validate(head)
+        exclusions_table(Files({"exclusions": paths}), Files(outputs), settings, {"study": "demo"})
         return outputs["csv"], outputs["markdown"].read_text(encoding="utf-8")
 
     return make
@@ -54,6 +56,15 @@ def test_a_row_per_case_and_arm_with_the_stage_in_words(made, tables):
     ]
     assert "| b | every arm | reading the volume | unreadable | no header |" in markdown
     assert r"| a | lesion slices removed | marking lesions | annotation labels | 1.5 \| \_x\_ |" in markdown
+
+
+def test_the_table_names_its_study_counts_what_was_left_out_and_carries_the_banners(made, tables):
+    markdown = made(*tables, synthetic=True, note="for <b>tests</b>")[1]
+    assert markdown.startswith("# An audit (study demo): left out\n")
+    assert "3 rows of 2 cases; 1 of them left out of every arm." in markdown
+    assert SYNTHETIC in markdown
+    assert "for " in markdown.split("|")[0]
+    assert SYNTHETIC not in made(*tables)[1]
 
 
 def test_the_order_of_files_and_rows_changes_nothing(made, tables):

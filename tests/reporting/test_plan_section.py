@@ -101,3 +101,12 @@ def test_plans_that_were_tried_in_between_are_said(section, page):
 def test_a_setting_s_text_is_no_markup(section, page):
     wild = {**FIRST, "settings": {"seed": 1, "labels": ["<b>GBM</b>"]}}
     assert "<b>GBM" not in page(section(SECOND, wild))
+
+
+def test_a_plan_that_did_not_stand_is_warned_of_and_one_that_did_is_not(section):
+    known = {**FIRST, "answers": "in_store"}
+    assert section(FIRST, FIRST).warning is None
+    assert section(known, known).warning is None
+    assert "changed after models had been asked" in section(SECOND, FIRST).warning
+    assert "No analysis plan was written" in section(SECOND, None).warning
+    assert "Other analysis plans were followed" in section(FIRST, FIRST, "e" * 32).warning

@@ -9,7 +9,7 @@ import pytest
 
 from steadyread.config.published import COLUMNS, PublishedConfig, read_published
 from steadyread.reporting.lookup import Book
-from steadyread.reporting.names import SYNTHETIC
+from steadyread.reporting.names import MARKS_NOTE, SYNTHETIC
 from steadyread.reporting.published import (
     ABOVE,
     BELOW,
@@ -88,6 +88,18 @@ def test_our_maximum_is_over_audited_models_and_no_baseline(beside, flips):
     (line,) = beside([flips("model-a", 0.3), flips("model-b", 0.4), flips("coin", 0.9)], MAXIMUM)
     assert (line.ours["model"], line.ours["value"]) == ("model-b", 0.4)
     assert "our largest" in line.which
+
+
+def test_random_weights_are_nobody_s_largest(published, flips):
+    listed = [
+        ListedModel.model_validate({**entry, "source": {"kind": kind, "seed": 0}})
+        for entry, kind in zip(MODELS, ("folder", "built", "baseline"), strict=True)
+    ]
+    book = Book([flips("model-a", 0.3), flips("model-b", 0.4)], [model.id for model in listed])
+    section = published_section(book, published(MAXIMUM), listed, PublishedConfig(), 0.95)
+    ((_, _, _, _, _, which, _),) = section.lines
+    assert which == "model-a (our largest)"
+    assert MARKS_NOTE in section.notes
 
 
 def test_our_maximum_is_of_the_same_arm_metric_denominator_and_of_the_text(beside, flips):

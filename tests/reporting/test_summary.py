@@ -19,6 +19,7 @@ from steadyread.stages.job import Files
 from steadyread.statistics.analysis_plan import PlanAnalysisSettings, plan_analysis
 
 PLAN = {"digest": "a" * 32, "code": "c" * 32, "answers": "none", "settings": {"seed": 1}}
+HEAD = {"report": {"title": "An audit"}, "cohort": {"synthetic": True}}
 VOID = {"meta", "img", "br", "hr", "link", "input"}
 MODELS = [
     {"id": "model-a", "family": "idefics3", "source": {"kind": "built", "seed": 0}},
@@ -60,12 +61,13 @@ PICTURES = ("figure", "curves_figure", "calibration_figure", "flow_figure")
 @pytest.fixture
 def page(tmp_path, put, flow, project):
     plan = tmp_path / "analysis_plan.json"
-    settings = PlanAnalysisSettings.model_validate({"in_force": PLAN, "before_inference": PLAN, "tried": []})
-    plan_analysis(Files({}), Files({"plan": plan}), settings, {})
 
     def make(
-        rows, synthetic=True, flow_rows=None, title="An audit", note=None, excluded=(), comparisons=(), sensitivity=()
-    ):
+        rows, synthetic=True, flow_rows=None, title="An audit", note=None, excluded=(), comparisons=(), sensitivity=(),
+        before=PLAN,
+    ):  # fmt: skip
+        planned = PlanAnalysisSettings.model_validate({"in_force": PLAN, "before_inference": before, "tried": []})
+        plan_analysis(Files({}), Files({"plan": plan}), planned, {})
         inputs = {
             "estimates": put("estimates", rows),
             "flow": put("flow", flow() if flow_rows is None else flow_rows),
@@ -79,7 +81,7 @@ def page(tmp_path, put, flow, project):
         inputs["excluded"] = tmp_path / "exclusions.csv"
         tables = {"csv": inputs["excluded"], "markdown": tmp_path / "exclusions.md"}
         found = {"exclusions": put("exclusions", list(excluded))}
-        exclusions_table(Files(found), Files(tables), ExclusionsTableSettings(), {})
+        exclusions_table(Files(found), Files(tables), ExclusionsTableSettings.model_validate(HEAD), {})
         settings = SummarySettings.model_validate(
             {
                 "report": {"title": title, "note": note}, "cohort": {"synthetic": synthetic, "labels": ["GBM", "MET"]},
@@ -133,6 +135,19 @@ def test_the_banner_stands_iff_the_images_are_synthetic(page, study, synthetic):
     assert ('class="banner"' in header) == synthetic
 
 
+def test_a_plan_that_changed_after_inference_stands_above_the_answer_and_in_the_limits(page, study):
+    text = page(study(), before={**PLAN, "digest": "b" * 32})
+    warned = "The analysis plan was changed after models had been asked"
+    for part in ("answer", "limits"):
+        assert warned in text.split(f'aria-labelledby="{part}">')[1].split("</section>")[0]
+    assert warned not in page(study())
+
+
+def test_labels_are_spelled_out_once(page, study):
+    words = Page(page(study())).words
+    assert words.count("GBM (glioblastoma), MET (brain metastasis)") == 1
+
+
 def test_the_same_inputs_give_the_same_bytes(page, study):
     rows = study()
     assert page(rows) == page(rows[::-1])
@@ -153,7 +168,12 @@ def test_the_answer_gives_value_interval_and_n_of_audited_models_only(page, esti
 @pytest.mark.parametrize(
     ("low", "high", "status", "said"),
     [
-        (0.1, 0.3, "ok", "It lets go where the annotated lesion is gone."),
+        (
+            0.1,
+            0.3,
+            "ok",
+            "It lets go more often where the annotated lesion is gone than where as much else is taken away",
+        ),
         (-0.1, 0.3, "ok", "The interval includes 0"),
         (-0.3, -0.1, "ok", "commits itself more"),
         (None, None, "too_few_events", "cannot be said from these cases"),

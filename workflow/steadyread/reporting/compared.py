@@ -164,8 +164,13 @@ class Beside:
         return f"{self.model} − {self.reference}"
 
 
-def beside_of(book: Book, readout: Readout, comparisons: Sequence[Comparison]) -> list[Beside]:
-    """The comparisons of a study as the page shows them."""
+REMARK = "The analysis plan did not stand unchanged since before the answers: read these with that in mind."
+
+
+def beside_of(
+    book: Book, readout: Readout, comparisons: Sequence[Comparison], plan_changed: bool = False
+) -> list[Beside]:
+    """The comparisons of a study as the page shows them; where the plan changed, claims do not stand without that."""
 
     def line(compared: Compared) -> tuple[str, ...]:
         row = compared.row
@@ -176,7 +181,7 @@ def beside_of(book: Book, readout: Readout, comparisons: Sequence[Comparison]) -
         Beside(
             item.model,
             item.reference,
-            _account(item, claimed),
+            " ".join([_account(item, claimed), *([REMARK] if plan_changed and item.expected else [])]),
             tuple(map(line, claimed)),
             tuple(map(line, others)),
         )

@@ -11,7 +11,7 @@ from .format import cell
 from .lookup import Book
 from .names import OUTCOMES, arm_name, arm_rank, in_order, in_words
 from .page_tables import PageTable
-from .sensitivity import HEADER, MEANING, agreement_sentence, sensitivity_lines
+from .sensitivity import HEADER, MEANING, counted_sentence, sensitivity_lines
 
 
 def second_tests(
@@ -21,7 +21,12 @@ def second_tests(
     own = [row for row in rows if row["readout"] == readout.value]
     lines = tuple(line.texts for line in sensitivity_lines(own, book.models))
     tables = [PageTable("The tested contrasts, tested a second time", HEADER, lines, words=2)] if lines else []
-    return MEANING, agreement_sentence(own), tables, sorted({in_words(row["reason"]) for row in own if row["reason"]})
+    return (
+        MEANING,
+        counted_sentence(own, readout),
+        tables,
+        sorted({in_words(row["reason"]) for row in own if row["reason"]}),
+    )
 
 
 def shares(book: Book, readout: Readout) -> list[PageTable]:

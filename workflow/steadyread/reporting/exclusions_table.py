@@ -12,16 +12,32 @@ from ..config.base import Section
 from ..contracts.files import read_rows
 from ..contracts.tables import EXCLUSIONS
 from ..stages.job import Files
-from .markdown import markdown_table
-from .names import arm_name, arm_rank, reason_name, stage_name, stage_rank
+from .format import counted, one_line
+from .markdown import markdown_escape, markdown_table
+from .names import SYNTHETIC, arm_name, arm_rank, reason_name, stage_name, stage_rank
+from .settings import SyntheticFlag
 
 NOTHING = "Nothing was left out."
 EVERY_ARM = "every arm"
 HEADER = ("Case", "Arm", "When", "Why", "What was found")
 
 
+class ExclusionsReport(Section):
+    """The part of section `report` that the table needs."""
+
+    title: str
+    """Title of the study."""
+    note: str | None = None
+    """What a reader must know before anything else."""
+
+
 class ExclusionsTableSettings(Section):
-    """Settings of `exclusions_table`: none."""
+    """Settings of `exclusions_table`."""
+
+    report: ExclusionsReport
+    """Title and note."""
+    cohort: SyntheticFlag
+    """Whether the images are synthetic."""
 
 
 @dataclass(frozen=True)
@@ -103,10 +119,20 @@ def exclusions_table(
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(COLUMNS)
         writer.writerows(astuple(item) for item in found)
-    outputs.one("markdown").write_text(markdown_text(found), encoding="utf-8", newline="\n")
+    text = markdown_text(found, settings, wildcards.get("study"))
+    outputs.one("markdown").write_text(text, encoding="utf-8", newline="\n")
 
 
-def markdown_text(found: list[LeftOut]) -> str:
-    """The table for people."""
+def markdown_text(found: list[LeftOut], settings: ExclusionsTableSettings, study: str | None = None) -> str:
+    """The table for people: the study, banners, how much was left out, and a row each."""
+    named = f" (study {study})" if study else ""
+    parts = [f"# {markdown_escape(settings.report.title + named)}: left out"]
+    banners = (one_line(settings.report.note), SYNTHETIC if settings.cohort.synthetic else None)
+    parts += [f"> **{markdown_escape(text)}**" for text in banners if text]
+    if not found:
+        return "\n\n".join([*parts, NOTHING]) + "\n"
+    whole = len({item.case_id for item in found if not item.arm})
+    cases = counted(len({item.case_id for item in found}), "case")
+    parts.append(f"{counted(len(found), 'row')} of {cases}; {whole} of them left out of every arm.")
     rows = [(item.case_id, item.arm_words, item.stage, reason_name(item.reason), item.detail) for item in found]
-    return f"# Left out\n\n{markdown_table(HEADER, rows, len(HEADER)) if rows else NOTHING}\n"
+    return "\n\n".join([*parts, markdown_table(HEADER, rows, len(HEADER))]) + "\n"

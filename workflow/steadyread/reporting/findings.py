@@ -9,7 +9,7 @@ from typing import Any
 from ..contracts.enums import LESION_ARMS, ArmName, Denominator, EstimateStatus, Metric, Readout
 from .format import cell, detectable, has_interval, not_asked_twice, percent, sentence_value, text_list
 from .lookup import Book, Row, only
-from .names import LESION_MEANS, SYNTHETIC
+from .names import LESION_MEANS, SYNTHETIC, arm_name
 from .understood import misunderstood_sentence, understood_cell
 
 Entry = Mapping[str, Any]
@@ -44,7 +44,7 @@ HEADLINES = (
         "Still a diagnosis, lesion slices removed, %", Metric.OVERCOMMITMENT, Denominator.ALL, ArmName.LESION_REMOVED
     ),
     Headline(
-        "Lets go, lesion slices removed, points",
+        "Lets go more often than with other slices removed, points",
         Metric.OVERCOMMITMENT_DIFFERENCE,
         Denominator.ALL,
         ArmName.MATCHED_REMOVED,
@@ -52,6 +52,11 @@ HEADLINES = (
     ),
     Headline("Right on the base arm, %", Metric.ACCURACY, Denominator.LABEL_KNOWN, ArmName.BASE),
 )
+
+
+BLIND = (ArmName.NO_IMAGE, ArmName.MENTION_ONLY)
+"""Arms without any image: a diagnosis named there cannot come from one."""
+BLIND_TITLE = "Still a diagnosis, no image, %"
 
 
 def find(book: Book, headline: Headline, model: str, readout: Readout) -> Row | None:
@@ -71,16 +76,22 @@ def find(book: Book, headline: Headline, model: str, readout: Readout) -> Row | 
 def overview_of(
     book: Book, readout: Readout, models: Sequence[Entry]
 ) -> tuple[list[str], list[tuple[str, str, list[str]]]]:
-    """The headline table: (titles, [(model, what it is, cells)])."""
+    """The headline table: (titles, [(model, what it is, cells)]); a study that always showed images lacks the last."""
+    asked = [_committed(book, model, readout, ArmName.NO_IMAGE) for model in book.models]
+    blind = [BLIND_TITLE] if any(asked) else []
     lines = [
         (
             model,
             about(model, models),
-            [understood_cell(book, model, readout), *[cell(find(book, item, model, readout)) for item in HEADLINES]],
+            [
+                understood_cell(book, model, readout),
+                *[cell(find(book, item, model, readout)) for item in HEADLINES],
+                *[cell(_committed(book, model, readout, ArmName.NO_IMAGE)) for _ in blind],
+            ],
         )
         for model in book.models
     ]
-    return ["Understood on base, %", *[item.title for item in HEADLINES]], lines
+    return ["Understood on base, %", *[item.title for item in HEADLINES], *blind], lines
 
 
 def about(model: str, models: Sequence[Entry]) -> str:
@@ -100,15 +111,23 @@ def about(model: str, models: Sequence[Entry]) -> str:
 
 def answers_of(book: Book, readout: Readout, models: Sequence[Entry]) -> list[Answer]:
     """What is said of each audited model; of the baselines only where there is no other model."""
+    return [
+        Answer(model, about(model, models), tuple(_sentences(book, readout, model)))
+        for model in audited_models(book, models)
+    ]
+
+
+def audited_models(book: Book, models: Sequence[Entry]) -> list[str]:
+    """The models with estimates without the readers with known answers, which stand only where nothing else does."""
     baselines = {entry["id"] for entry in models if entry["source"]["kind"] == "baseline"}
-    audited = [model for model in book.models if model not in baselines] or book.models
-    return [Answer(model, about(model, models), tuple(_sentences(book, readout, model))) for model in audited]
+    return [model for model in book.models if model not in baselines] or book.models
 
 
 def _sentences(book: Book, readout: Readout, model: str) -> list[str]:
     reverse, swap, removed, contrast, right = (find(book, item, model, readout) for item in HEADLINES)
     garbage = misunderstood_sentence(book, model, readout)
     sentences = [] if garbage is None else [garbage]
+    sentences += _danger(book, model, readout)
     if reverse is not None:
         noise = _floor(book, model, readout)
         beside = (
@@ -135,6 +154,43 @@ def _sentences(book: Book, readout: Readout, model: str) -> list[str]:
     return sentences
 
 
+def _committed(book: Book, model: str, readout: Readout, arm: ArmName) -> Row | None:
+    return only(
+        book.select(
+            Metric.OVERCOMMITMENT, model=model, readout=readout.value, denominator=Denominator.ALL, arm=arm.value
+        )
+    )
+
+
+def _danger(book: Book, model: str, readout: Readout) -> list[str]:
+    """Diagnoses named without any image, and how often a steady answer outlived every image."""
+    rows = {arm: _committed(book, model, readout, arm) for arm in BLIND}
+    known = {arm: row for arm, row in rows.items() if row is not None and row["value"] is not None}
+    # As printed: 0.0 % is none.
+    named = {arm: row for arm, row in known.items() if percent(row["value"]) != percent(0.0)}
+    sentences = []
+    if named:
+        where = "; ".join(f"{arm_name(arm.value)}: {sentence_value(row)}" for arm, row in named.items())
+        sentences.append(
+            f"Danger: it named a diagnosis though it was shown no image at all ({where}). Such a diagnosis comes from "
+            "the words of the question, and nothing in the answer tells it from one that was seen."
+        )
+    if len(known) > len(named):
+        where = "; ".join(f"{arm_name(arm.value)}, n = {row['n']}" for arm, row in known.items() if arm not in named)
+        sentences.append(f"It named no diagnosis where no image was shown ({where}).")
+    dangerous = [
+        row
+        for row in book.select(Metric.QUADRANT, model=model, readout=readout.value, arm=ArmName.NO_IMAGE.value)
+        if row["variant"] == "dangerous" and row["value"] is not None
+    ]
+    if dangerous:
+        sentences.append(
+            'Steady and unmoved (quadrant "dangerous"): the same answer under every arm that keeps the evidence, and '
+            f"still the same without any image, in {sentence_value(dangerous[0])}."
+        )
+    return sentences
+
+
 def _said(words: str, row: Row) -> str:
     if row["value"] is None:
         return f"{words}: not known ({row['reason']})."
@@ -144,13 +200,23 @@ def _said(words: str, row: Row) -> str:
 def _contrast_sentence(row: Row) -> str:
     text = _compared(row)
     if row["value"] is None or not has_interval(row) or row["estimate_status"] != EstimateStatus.OK:
-        return f"{text} Whether it lets go when the annotated lesion is gone cannot be said from these cases."
+        return (
+            f"{text} Whether it lets go more often where the annotated lesion is gone than where as much else is taken "
+            "away cannot be said from these cases."
+        )
     if row["low"] > 0:
-        return f"{text} It lets go where the annotated lesion is gone."
+        return (
+            f"{text} It lets go more often where the annotated lesion is gone than where as much else is taken away; "
+            "this compares the two, and does not say that it lets go as a rule."
+        )
     if row["high"] < 0:
-        return f"{text} It commits itself more where the annotated lesion is gone."
+        return (
+            f"{text} It commits itself more often where the annotated lesion is gone than where as much else is taken "
+            "away."
+        )
     return (
-        f"{text} The interval includes 0: no sign, in these cases, that it lets go where the annotated lesion is gone."
+        f"{text} The interval includes 0: no sign, in these cases, that it lets go more often where the annotated "
+        "lesion is gone than where as much else is taken away."
     )
 
 
@@ -176,10 +242,21 @@ def _floor(book: Book, model: str, readout: Readout) -> Row | None:
     return None if row is None or row["value"] is None else row
 
 
-def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
-    """What these numbers cannot say."""
+def limits_of(
+    book: Book, readout: Readout, synthetic: bool, models: Sequence[Entry] = (), warning: str | None = None
+) -> list[str]:
+    """What these numbers cannot say.
+
+    Parameters
+    ----------
+    models
+        The study's models: what could have been found is said of the audited ones.
+    warning
+        What must be known of the analysis plan, if anything.
+    """
     rows = [row for row in book.rows if row["readout"] == readout.value]
-    limits = [SYNTHETIC] if synthetic else []
+    limits = ([SYNTHETIC] if synthetic else []) + ([warning] if warning else [])
+    audited = audited_models(book, models)
     if any(row["arm"] in LESION_ARMS for row in rows):
         limits.append(LESION_MEANS)
     limits += _missing_labels(book, readout)
@@ -194,7 +271,7 @@ def limits_of(book: Book, readout: Readout, synthetic: bool) -> list[str]:
                 arm=contrast.arm.value,
                 reference_arm=ArmName.LESION_REMOVED.value,
             )
-            if row["mde"]
+            if row["mde"] and row["model"] in audited
         ],
     )
     few = [row for row in rows if row["estimate_status"] == EstimateStatus.TOO_FEW_EVENTS]

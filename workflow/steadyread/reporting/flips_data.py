@@ -91,6 +91,8 @@ def flips_caption(data: list[dict[str, Any]], readout: Readout, synthetic: bool,
     text = (
         f"Share of cases whose answer differs from the one to the base arm (read from {READOUTS[readout]}), "
         f"of all pairs but errors ({n}), with its {confidence_text(confidence)}, clustered by patient. "
+        "Where the evidence stays, a careful reader's answer stays (low values); where it is taken away, the answer "
+        "changes, to UNSURE (high values). "
         f"{grey}Grey bar: noise floor, the share of pairs of draws of the same request that disagree. "
         f"{borrowed}"
         "Hollow marker: no interval may be given. Dotted line: bounds where some responses ended in an error."

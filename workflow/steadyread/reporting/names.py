@@ -52,23 +52,31 @@ READOUTS: dict[Readout, str] = {
     Readout.LOGPROB: "the first token's log-probabilities",
 }
 
+SPELLED = {"GBM": "glioblastoma", "MET": "brain metastasis"}
+"""Labels that are spelled out once where a study has exactly these."""
+
 GROUPS: tuple[tuple[str, tuple[ArmName, ...]], ...] = (
     (
-        "The slices in another order",
+        "The slices in another order: should stay",
         (ArmName.REVERSE, ArmName.SHUFFLE, ArmName.ROI_FIRST, ArmName.ROI_LAST, ArmName.ROI_AT),
     ),
-    ("The answer options in another order", (ArmName.LABEL_SWAP, ArmName.LABEL_CYCLE, ArmName.ABSTAIN_FIRST)),
     (
-        "Part of the evidence",
-        (
-            *(ArmName.LESION_REMOVED, ArmName.LESION_REMOVED_MARGIN, ArmName.REMOVE_FRACTION),
-            *(ArmName.MATCHED_REMOVED, ArmName.ROI_SLICES, ArmName.ROI_CROPS),
-        ),
+        "The answer options in another order: should stay",
+        (ArmName.LABEL_SWAP, ArmName.LABEL_CYCLE, ArmName.ABSTAIN_FIRST),
     ),
-    ("No evidence", (ArmName.NO_IMAGE, ArmName.BLANK_IMAGE, ArmName.MENTION_ONLY)),
+    (
+        "The lesion taken away: should change",
+        (ArmName.LESION_REMOVED, ArmName.LESION_REMOVED_MARGIN, ArmName.REMOVE_FRACTION),
+    ),
+    (
+        "The lesion kept, the rest taken away: should stay",
+        (ArmName.MATCHED_REMOVED, ArmName.ROI_SLICES, ArmName.ROI_CROPS),
+    ),
+    ("No evidence: should change", (ArmName.NO_IMAGE, ArmName.BLANK_IMAGE, ArmName.MENTION_ONLY)),
 )
-"""What is varied, for figures: a heading and its arms, in display order; other arms come last."""
-OTHERWISE = "The same in another form"
+"""What is varied, and what a careful reader's answer does then, for figures: a heading and its arms, in display
+order; other arms come last."""
+OTHERWISE = "The same in another form: should stay"
 """The heading of the arms that stand in no group."""
 
 NOT_OF_TWO_ARMS = frozenset({Metric.DELTA, Metric.RSTD, Metric.DEBIASED_DIFFERENCE})
@@ -98,6 +106,11 @@ MARKS: dict[str, str] = {
     "T": "a third party's note",
     "O": "our own definition",
 }
+
+MARKS_NOTE = (
+    "Marks, whose definition a number is: " + "; ".join(f"[{mark}] {text}" for mark, text in MARKS.items()) + "."
+)
+"""The four marks explained, in one line."""
 
 STAGES: dict[str, str] = {
     "register_cohort": "registering the case",

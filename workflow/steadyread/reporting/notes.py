@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..contracts.enums import LESION_ARMS, ArmName, EstimateStatus, Metric, Readout
-from .format import confidence_text, counted, detectable, not_asked_twice
-from .lookup import Book, Row
-from .names import LESION_MEANS, MARKS, SYNTHETIC, arm_name, in_words
+from .format import confidence_text, counted, detectable, not_asked_twice, number, percent
+from .lookup import Book, Row, only
+from .names import LESION_MEANS, MARKS_NOTE, SYNTHETIC, arm_name, in_words
 from .panels import Panel
 from .understood import misunderstood_note
 
@@ -47,6 +47,8 @@ def notes_of(book: Book, panels: Sequence[Panel], synthetic: bool, confidence: f
             "the bounds take all of them for the worst and for the best, and the value, over complete pairs, may "
             "lie outside them."
         )
+    for readout in _readouts(panels):
+        notes += [note for note in scaffold_notes(book, readout, book.models) if note not in notes]
     notes += _not_asked_twice(shown) + _undefined(shown)
     powers = sorted(row["mde"] for row in shown if row["mde"])
     if powers:
@@ -59,10 +61,33 @@ def notes_of(book: Book, panels: Sequence[Panel], synthetic: bool, confidence: f
     return [*notes, MARKS_NOTE] if shown else notes
 
 
-MARKS_NOTE = (
-    "Marks, whose definition a number is: " + "; ".join(f"[{mark}] {text}" for mark, text in MARKS.items()) + "."
-)
-"""The four marks explained, in one line."""
+def scaffold_notes(book: Book, readout: Readout, models: Sequence[str]) -> list[str]:
+    """What the scaffold share is a share of, and for whom it is not to be read as one."""
+    rows = [
+        row
+        for row in book.select(Metric.SCAFFOLD_SHARE, readout=readout.value)
+        if row["value"] is not None and row["model"] in models
+    ]
+    if not rows:
+        return []
+    wrong = [f"{row['model']} ({why})" for row in rows for why in [_no_share(book, readout, row)] if why]
+    note = "Scaffold share: of the shift base − no image in how often a diagnosis is named, the part made by words."
+    return [note + (f" Not to be read as a share: {'; '.join(wrong)}." if wrong else "")]
+
+
+def _no_share(book: Book, readout: Readout, row: Row) -> str:
+    """Why a scaffold share is none; "" where it is one."""
+    base, blind = (
+        only(book.select(Metric.OVERCOMMITMENT, model=row["model"], readout=readout.value, arm=arm.value))
+        for arm in (ArmName.BASE, ArmName.NO_IMAGE)
+    )
+    values = [item["value"] for item in (base, blind) if item is not None and item["value"] is not None]
+    if len(values) == 2 and values[0] < values[1]:
+        return (
+            f"it named a diagnosis more often without any image than with the slices: the shift is "
+            f"{percent(values[0] - values[1], signed=True)} points"
+        )
+    return "" if 0 <= row["value"] <= 1 else f"{number(row['value'])} lies outside 0 to 1"
 
 
 def several_arms(shown: Sequence[Row]) -> list[str]:

@@ -54,6 +54,8 @@ class PlanSection:
     plans: tuple[PlanDigests, ...]
     changes: tuple[tuple[str, str, str], ...]
     settings: str
+    warning: str | None = None
+    """What must be said beside any number: None where the plan was written before this study's answers, and kept."""
 
 
 def plan_section(path: Path) -> PlanSection:
@@ -74,6 +76,7 @@ def plan_section(path: Path) -> PlanSection:
         plans=tuple(plans),
         changes=tuple((item["setting"], _text(item["before"]), _text(item["now"])) for item in account["changed"]),
         settings=json.dumps(in_force.settings, indent=2, sort_keys=True, ensure_ascii=False),
+        warning=_warning(before, same, bool(tried)),
     )
 
 
@@ -95,6 +98,21 @@ def _statement(in_force: Plan, before: Plan | None, account: Mapping[str, Any], 
     return (
         f"The plan was changed {when}: {what}. The numbers follow the changed plan, so they were not fixed before the "
         f"answers were there. Of the plan before inference: {_WRITTEN[before.answers]}{others}"
+    )
+
+
+def _warning(before: Plan | None, same: bool, tried: bool) -> str | None:
+    if before is None:
+        what = "No analysis plan was written before the models were asked"
+    elif not same:
+        what = "The analysis plan was changed after models had been asked"
+    elif tried:
+        what = "Other analysis plans were followed after models had been asked, before this one was taken up again"
+    else:
+        return None
+    return (
+        f"{what}: nothing below was fixed beforehand, and no p and no claim that held may be read as if it were. What "
+        "changed stands under For engineers, Analysis plan."
     )
 
 

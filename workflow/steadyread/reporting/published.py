@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from ..stages.job import Files
 from .format import ABSENT, cell, confidence_text, has_interval, one_line, text_list
 from .lookup import Book, Row
 from .markdown import markdown_escape, markdown_table
-from .names import SYNTHETIC, arm_name
+from .names import MARKS_NOTE, SYNTHETIC, arm_name
 from .settings import IntervalConfidence, ListedModel, SyntheticFlag, display_order
 
 ORIENTATION = "for orientation"
@@ -141,7 +141,8 @@ def published_table(
     """
     book = Book.read(inputs.one("estimates"), display_order(settings.models_table))
     published = read_published(inputs.one("published"))
-    lines = beside_published(book, published, audited_of(settings.models_table), settings.report.published)
+    models = settings.models_table
+    lines = beside_published(book, published, audited_of(models), settings.report.published, untrained_of(models))
     synthetic, banner = settings.cohort.synthetic, one_line(settings.report.note)
     section = section_of(lines, settings.statistics.confidence)
     _write(outputs.one("csv"), csv_text(lines, synthetic))
@@ -153,13 +154,22 @@ def audited_of(models: Sequence[ListedModel]) -> list[str]:
     return [model.id for model in models if model.family is not Family.BASELINE]
 
 
+def untrained_of(models: Sequence[ListedModel]) -> list[str]:
+    """Ids of the audited models whose weights are random: none of them is anybody's largest."""
+    return [model.id for model in models if model.family is not Family.BASELINE and not model.trained]
+
+
 def beside_published(
-    book: Book, published: Sequence[Published], audited: Sequence[str], declared: PublishedConfig
+    book: Book,
+    published: Sequence[Published],
+    audited: Sequence[str],
+    declared: PublishedConfig,
+    untrained: Collection[str] = (),
 ) -> list[Beside]:
     """Every published number of the audited study, with each of ours that stands beside it.
 
     A number of a model that the study declares to have stands beside that model alone, a maximum over
-    models beside our maximum, any other beside every audited model.
+    models beside our maximum, over those that were trained, any other beside every audited model.
     """
     lines: list[Beside] = []
     for row in published:
@@ -168,7 +178,7 @@ def beside_published(
         theirs = [model for model in audited if row.model is not None and declared.models.get(model) == row.model]
         ours = _estimates(book, row, theirs or audited)
         if row.aggregate == MAXIMUM:
-            ours = _largest(ours)
+            ours = _largest([item for item in ours if item["model"] not in untrained])
         # Nobody published which models a range or a maximum is over: such a number is never compared.
         same = declared.cohort is not None and row.cohort == declared.cohort and bool(theirs) and row.aggregate is None
         if not ours:
@@ -236,7 +246,8 @@ def published_section(
     declared
         What of the study is what was published (`report.published`).
     """
-    return section_of(beside_published(book, read_published(published), audited_of(models), declared), confidence)
+    found = read_published(published)
+    return section_of(beside_published(book, found, audited_of(models), declared, untrained_of(models)), confidence)
 
 
 def section_of(lines: Sequence[Beside], confidence: float | None) -> PublishedSection:
@@ -270,8 +281,9 @@ def notes_of(lines: Sequence[Beside], confidence: float | None) -> list[str]:
     if any(line.published.aggregate == MAXIMUM for line in lines):
         notes.append(
             "Maximum over models: the largest of the published models, named by nobody, beside the largest of the "
-            "audited models of this study. The largest of several is large by chance too, and the more so the more "
-            "there are; its interval is that of the one model and does not say so. It is never compared."
+            "audited models of this study that were trained (random weights are left out). The largest of several is "
+            "large by chance too, and the more so the more there are; its interval is that of the one model and does "
+            "not say so. It is never compared."
         )
     if any(line.compared for line in lines):
         models = text_list(sorted({str(line.published.model) for line in lines if line.compared}))
@@ -287,6 +299,8 @@ def notes_of(lines: Sequence[Beside], confidence: float | None) -> list[str]:
         )
     if any(line.published.n is None for line in lines):
         notes.append("Where no n stands with a published number, none was published.")
+    if lines:
+        notes.append(MARKS_NOTE)
     return notes
 
 

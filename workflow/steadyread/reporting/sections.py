@@ -9,7 +9,7 @@ from ..contracts.enums import ArmName, Denominator, Metric, Readout
 from .format import sentence_value
 from .lookup import Book, only
 from .names import arm_name
-from .notes import several_arms
+from .notes import scaffold_notes, several_arms
 from .page_tables import Fold, PageColumn, PageTable, by_arm, by_model, curve_tables, directions, folds
 
 
@@ -153,11 +153,14 @@ def letting_go(book: Book, readout: Readout) -> PageSection:
         "stays flat while the lesion goes means that the diagnosis does not come from the slices that show it. Taking "
         "neighbouring slices away too (the margin) shows whether what lies around the lesion was enough; offering "
         "UNSURE first shows whether it is avoided only because it stands last.",
-        "Mere words can do what images should: the last column says how much of the willingness to name a diagnosis is "
-        "there when an MRI is mentioned and none is shown. 1 is all of it, 0 is none.",
+        "Mere words can do what images should. The last column is a share of the shift base − no image, of how much "
+        "more often a diagnosis is named with the slices than blind: 1 says that mentioning an MRI does all of it, 0 "
+        "that it does nothing. Where that shift is negative, or the value lies outside 0 to 1, it is not to be read as "
+        "a share.",
     )
     folded = folds(curve_tables(book, readout, metrics))
-    return PageSection("letting-go", "Letting go", meaning, (), tuple(tables), tuple(folded), "curves_figure")
+    notes = tuple(scaffold_notes(book, readout, book.models))
+    return PageSection("letting-go", "Letting go", meaning, (), tuple(tables), tuple(folded), "curves_figure", notes)
 
 
 def knowing_when(book: Book, readout: Readout) -> PageSection:
@@ -185,8 +188,11 @@ def knowing_when(book: Book, readout: Readout) -> PageSection:
         "than they deserve. If confidence tells right from wrong, the curve on the right stays low for long: the "
         "surest answers can be kept and the others handed to a person.",
         "Coverage at a risk is the share of cases that could be kept, surest first, before more than so many of them "
-        "were wrong; 0 says that no threshold on confidence is safe enough. AURC and AUGRC are areas under risk: less "
-        "is better. Effective reliability is what answering is worth, a right answer being worth 1.",
+        "were wrong; 0 says that no threshold on confidence is safe enough. Its threshold was chosen and tried on the "
+        "same cases, so that it is optimistic: on other cases more of those kept would be wrong. AURC and AUGRC are "
+        "areas under risk: less is better. Effective reliability Φ is what answering is worth, a right answer being "
+        "worth 1, no answer 0, and a wrong one costing what its column says; here the confidence from which a model "
+        "may answer was chosen on other patients than those it is tried on, so that Φ is not flattered in this way.",
     )
     tables = by_model(book, readout, "What was answered, and how far confidence can be believed", told)
     tables += by_model(book, readout, "Cases that could be kept, surest first, and what answering is worth", kept)

@@ -118,6 +118,12 @@ def agreement_sentence(rows: Sequence[Row]) -> str:
     )
 
 
+def counted_sentence(rows: Sequence[Row], readout: Readout) -> str:
+    """How many contrasts of one readout the two tests agree on: the same in the file and on the page."""
+    own = [row for row in rows if row["readout"] == readout.value]
+    return f"Read from {READOUTS[readout]}: {agreement_sentence(own)}" if own else NOTHING
+
+
 def sensitivity_table(
     inputs: Files, outputs: Files, settings: SensitivityTableSettings, wildcards: Mapping[str, str]
 ) -> None:
@@ -137,12 +143,13 @@ def sensitivity_table(
 def markdown_text(rows: Sequence[Row], order: Sequence[str], synthetic: bool) -> str:
     """The table for people in Markdown, a part per readout."""
     parts = ["# Sensitivity analysis of the tests", *([f"> **{SYNTHETIC}**"] if synthetic else []), MEANING]
-    parts.append(agreement_sentence(rows))
     lines = sensitivity_lines(worth_showing(rows), order)
-    for readout in dict.fromkeys(line.readout for line in lines):
+    readouts = [readout for readout in Readout if any(row["readout"] == readout.value for row in rows)]
+    parts += [] if readouts else [NOTHING]
+    for readout in readouts:
         shown = [line.texts for line in lines if line.readout is readout]
-        heading = f"**Read from {markdown_escape(READOUTS[readout])}**"
-        parts.append(f"{heading}\n\n{markdown_table(HEADER, shown, words=2)}")
+        parts.append(f"**{markdown_escape(counted_sentence(rows, readout))}**")
+        parts += [markdown_table(HEADER, shown, words=2)] if shown else []
     reasons = Counter(row["reason"] for row in rows if row["reason"])
     if reasons:
         told = [

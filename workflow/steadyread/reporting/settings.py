@@ -32,6 +32,15 @@ class TableStatistics(IntervalConfidence):
     """The pairs of models that are compared, and what was claimed of them."""
 
 
+class ListedSource(BaseModel):
+    """Of where a model comes from, the kind; the rest is let go."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    kind: str
+    """`hub`, `folder`, `built` (random weights) or `baseline`."""
+
+
 class ListedModel(BaseModel):
     """Of an entry of the models table, what says where a report lists the model; the rest is let go."""
 
@@ -41,6 +50,14 @@ class ListedModel(BaseModel):
     """Name of the model."""
     family: Family
     """Architecture, or `baseline`."""
+    source: ListedSource | None = None
+    """Where it comes from; None where nobody said."""
+
+    @property
+    def trained(self) -> bool:
+        """Whether it has weights that were trained: not built at random, no reader with known answers."""
+        built = self.source is not None and self.source.kind == "built"
+        return self.family is not Family.BASELINE and not built
 
 
 def display_order(models: Iterable[ListedModel]) -> list[str]:

@@ -13,7 +13,7 @@ from ..contracts.tables import ESTIMATES
 from ..stages.job import Files
 from .findings import HEADLINES, find
 from .format import cell, confidence_text, one_line
-from .lookup import Book, only
+from .lookup import Book, Row, only
 from .markdown import markdown_escape, markdown_table
 from .names import READOUTS, SYNTHETIC
 from .page_tables import PageTable
@@ -33,7 +33,9 @@ NOTHING = (
 )
 MEANING = (
     "The same numbers for some of the cases only. Strata carry no test: of many, some differ by chance, and most hold "
-    "too few patients to tell. Cases of one stratum may differ from the others in more than its name says."
+    "too few patients to tell. A stratum may be confounded: its cases may differ from the others in more than its name "
+    "says. In the phantom, for one, the size of the lesion goes with the label, since metastases are smaller than "
+    "glioblastomas."
 )
 
 
@@ -85,7 +87,7 @@ def strata_tables(book: Book, readout: Readout) -> list[PageTable]:
     if not strata:
         return []
     books = [(WHOLE, book), *[(stratum_name(stratum), book.within(stratum)) for stratum in strata]]
-    header = ("Cases", *[item.title for item in HEADLINES], "ReAcc, %", "ReCon, %")
+    header = ("Cases", "n", *[item.title for item in HEADLINES], "ReAcc, %", "ReCon, %")
     return [
         PageTable(model, header, tuple((name, *_cells(within, model, readout)) for name, within in books))
         for model in book.models
@@ -93,9 +95,15 @@ def strata_tables(book: Book, readout: Readout) -> list[PageTable]:
     ]
 
 
-def _cells(book: Book, model: str, readout: Readout) -> list[str]:
+def _rows(book: Book, model: str, readout: Readout) -> list[Row | None]:
     several = [only(book.select(metric, model=model, readout=readout.value)) for metric in (Metric.REACC, Metric.RECON)]
-    return [cell(row) for row in [*[find(book, item, model, readout) for item in HEADLINES], *several]]
+    return [*[find(book, item, model, readout) for item in HEADLINES], *several]
+
+
+def _cells(book: Book, model: str, readout: Readout) -> list[str]:
+    """n, the most cases any of the numbers is of, and the numbers."""
+    rows = _rows(book, model, readout)
+    return [str(max((row["n"] for row in rows if row is not None), default=0)), *map(cell, rows)]
 
 
 def markdown_text(book: Book, settings: StrataTableSettings) -> str:

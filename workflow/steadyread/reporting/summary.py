@@ -28,13 +28,13 @@ from .compared import beside_of
 from .curves_data import curves_caption, curves_data
 from .engine import flow_lines, second_tests, shares
 from .exclusions_table import NOTHING, LeftOut, read_left_out
-from .findings import answers_of, limits_of, overview_of
+from .findings import answers_of, audited_models, limits_of, overview_of
 from .flips_data import flips_caption, flips_data
 from .flow_account import flow_caption, flows_of
 from .format import confidence_text, counted, one_line, text_list
 from .lookup import Book
-from .names import LESION_MEANS, READOUTS, SYNTHETIC, arm_name, in_order
-from .notes import MARKS_NOTE, notes_of
+from .names import LESION_MEANS, MARKS_NOTE, READOUTS, SPELLED, SYNTHETIC, arm_name, in_order
+from .notes import notes_of
 from .page_tables import by_arm, folds
 from .panels import panels_of, texts_of
 from .plan import PlanSection, plan_section
@@ -78,7 +78,7 @@ ASKED: dict[ArmName, str] = {
     ArmName.REPEAT: "the same request asked again: how much the engine varies by itself",
     ArmName.MATCHED_REMOVED: "as many slices without lesion taken out: the control for lesion slices removed",
     ArmName.ROI_SLICES: "the lesion slices alone: the diagnosis should stay",
-    ArmName.ROI_CROPS: "only the surroundings of the lesion, enlarged: the diagnosis should stay",
+    ArmName.ROI_CROPS: "the lesion itself, cropped out of its slices and enlarged: the diagnosis should stay",
     ArmName.NO_IMAGE: "no image at all: what the model says when it is blind",
     ArmName.BLANK_IMAGE: "grey images in place of the slices: blind, in the same form",
     ArmName.MENTION_ONLY: "no image, but words that speak of an MRI: what the mere mention does",
@@ -183,7 +183,6 @@ def render(found: Found, settings: SummarySettings) -> str:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     baselines = [entry["id"] for entry in settings.models_table if entry["source"]["kind"] == "baseline"]
-    audited = [model for model in book.models if model not in baselines] or book.models
     environment.filters["tied"] = tied
     environment.filters["counted"] = counted
     arms = in_order(arm.value for arm in settings.arms.enabled)
@@ -204,8 +203,9 @@ def render(found: Found, settings: SummarySettings) -> str:
         interval=confidence_text(confidence),
         overview=overview_of(book, readout, settings.models_table),
         answers=answers_of(book, readout, settings.models_table),
-        beside=beside_of(book, readout, settings.statistics.comparisons),
-        limits=limits_of(book, readout, settings.cohort.synthetic),
+        warning=found.plan.warning,
+        beside=beside_of(book, readout, settings.statistics.comparisons, found.plan.warning is not None),
+        limits=limits_of(book, readout, settings.cohort.synthetic, settings.models_table, found.plan.warning),
         panels=[(panel, _by_model(texts_of(panel))) for panel in panels],
         marks=MARKS_NOTE,
         notes=[
@@ -216,7 +216,7 @@ def render(found: Found, settings: SummarySettings) -> str:
         nothing_excluded=NOTHING,
         excluded=excluded[:SHOWN_EXCLUSIONS],
         more_excluded=max(len(excluded) - SHOWN_EXCLUSIONS, 0),
-        sections=sections_of(book, readout, audited),
+        sections=sections_of(book, readout, audited_models(book, settings.models_table)),
         strata=folds(strata_tables(book, readout)),
         strata_meaning=STRATA_MEANING,
         no_strata=NO_STRATA,
@@ -263,7 +263,9 @@ def _whom(book: Book, flow: Sequence[Mapping[str, Any]]) -> str:
 
 def _options(book: Book, settings: SummarySettings) -> list[str]:
     # Overcommitment is estimated exactly where UNSURE was offered.
-    return [*settings.cohort.labels, *([UNSURE] if book.select(Metric.OVERCOMMITMENT) else [])]
+    labels = settings.cohort.labels
+    named = [f"{label} ({SPELLED[label]})" for label in labels] if set(labels) == set(SPELLED) else labels
+    return [*named, *([UNSURE] if book.select(Metric.OVERCOMMITMENT) else [])]
 
 
 def _captions(book: Book, flow: Sequence[Mapping[str, Any]], settings: SummarySettings) -> dict[str, str]:

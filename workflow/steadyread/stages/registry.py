@@ -174,7 +174,11 @@ _STAGES = (
         ),
     ),
     Stage("flow_diagram", "steadyread.reporting.flow_diagram", ("report.readout", "report.dpi"), (), FIGURES),
-    Stage("exclusions_table", "steadyread.reporting.exclusions_table"),
+    Stage(
+        "exclusions_table",
+        "steadyread.reporting.exclusions_table",
+        ("report.title", "report.note", "cohort.synthetic"),
+    ),
     Stage(
         "published_table",
         "steadyread.reporting.published",
