@@ -32,6 +32,7 @@ def list_of(type_: pa.DataType, name: str = "item") -> pa.DataType:
     return pa.list_(pa.field(name, type_, nullable=False))
 
 
+STRING, INT, FLOAT, BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 BOX = pa.list_(pa.field("item", pa.float64(), nullable=False), 4)
 """[x0, y0, x1, y1), pixels of the stored 8-bit image, origin top left."""
 
