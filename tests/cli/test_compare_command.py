@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import shutil
 
 import pytest
@@ -12,8 +13,11 @@ from steadyread.cli.main import app
 from steadyread.config.loading import load_study
 from steadyread.contracts.files import read_table
 from steadyread.contracts.tables import CASES, ESTIMATES, OUTCOMES, TRIALS
+from steadyread.identity.digests import digest_json
+from steadyread.stages.plan import Plan
 from steadyread.stages.settings import settings_of
 from steadyread.statistics.estimate import EstimateSettings, estimate_rows
+from steadyread.statistics.plan_ledger import LEDGER, plan_settings
 
 RUN = CliRunner()
 
@@ -32,18 +36,23 @@ def line(text, start):
 def test_a_difference_stands_with_interval_n_and_patients(asked):
     text = compare("coin-2", "coin-3")
     # twelve of sixteen patients flip, four of sixteen: 75 − 25
-    found = line(text, "flip rate: slices reversed, of all but errors")
+    found = line(text, "flip rate: slices reversed")
     assert "+50.0 [" in found
     assert "75.0 [" in found
     assert "25.0 [" in found
-    assert found.endswith("(32) 16")
+    assert found.endswith("(32)")
+    whole = compare("coin-2", "coin-3", "--metric", "flip_rate")
+    assert line(whole, "flip rate: slices reversed, of all but errors").endswith("(32) 16")
     assert "study default, readout text, 16 patients" in text
     assert "Synthetic images" in text
 
 
 def test_too_few_events_are_said_and_have_no_interval(asked):
     text = compare("coin-2", "coin-3")
-    assert line(text, "accuracy: base, of cases").endswith("0.0 (32) too few events 16")
+    assert line(text, "accuracy: base").endswith("0.0 (32)")
+    assert "accuracy: base" in line(text, "Too few events: ")
+    whole = compare("coin-2", "coin-3", "--metric", "accuracy")
+    assert line(whole, "accuracy: base, of cases").endswith("0.0 (32) too few events 16")
     assert "fewer than 5 patients differ" in text
 
 
@@ -77,7 +86,7 @@ def test_the_numbers_are_those_of_stage_estimate(asked, tmp_path):
 
 def test_the_other_way_round_is_the_negative(asked):
     there, back = compare("coin-2", "coin-3"), compare("coin-3", "coin-2")
-    start = "flip rate: slices reversed, of all but errors"
+    start = "flip rate: slices reversed"
     assert "+50.0 [" in line(there, start)
     assert "−50.0 [" in line(back, start)
 
@@ -90,6 +99,35 @@ def test_headline_metrics_by_default_and_all_or_some_on_request(asked):
     one = compare("coin-2", "coin-3", "--metric", "flip_direction")
     assert "flip direction: slices reversed" in one
     assert "accuracy" not in one
+
+
+def test_the_headlines_fit_a_terminal_and_are_no_more_than_seven(asked):
+    text = compare("coin-2", "coin-3")
+    assert max(map(len, text.splitlines())) <= 120
+    table = text.split("\n\n")[1].splitlines()
+    assert [row.split("  ")[0] for row in table[2:8]] == [
+        "flip rate: slices reversed", "overcommitment: lesion slices removed",
+        "lets go: other − lesion slices removed", "accuracy: base", "ReCon: same answer under every arm",
+        "ReAcc: right under every arm",
+    ]  # fmt: skip
+
+
+def test_a_plan_that_has_other_statistics_than_were_used_is_named(asked):
+    assert "The plan in the study's folder" not in compare("coin-2", "coin-3")
+    study, models = load_study({"study": "default"}, root=asked)
+    settings = plan_settings(Plan(study, models, asked))
+    planned = {"code": "b" * 32, "answers": "none", "previous": None, "written": ""}
+    ledger = asked / "results" / "default" / LEDGER
+
+    def write(confidence):
+        whole = {**settings, "statistics": {**settings["statistics"], "confidence": confidence}}
+        ledger.write_text(json.dumps({**planned, "digest": digest_json(whole), "settings": whole}) + "\n")
+
+    write(0.95)
+    assert "The plan in the study's folder" not in compare("coin-2", "coin-3")
+    write(0.9)
+    text = " ".join(compare("coin-2", "coin-3").split())
+    assert "another statistics.confidence than was used here: 0.9 there, 0.95 here" in text
 
 
 def test_what_the_study_claims_of_the_pair_is_judged(asked):

@@ -56,6 +56,12 @@ def test_assumptions_are_said_in_two_sentences():
     assert "each patient has one case" in power("--difference", 10, "--cases", 1)
 
 
+def test_a_difference_of_more_than_100_points_is_refused_in_points():
+    text = power("--difference", 200, expect=2)
+    assert "200" in text
+    assert "at most 100" in text
+
+
 def test_where_little_differs_few_patients_can_show_nothing():
     assert "no paired difference can be found" in power("--patients", 5, "--discordance", 0.05)
 

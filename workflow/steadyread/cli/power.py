@@ -31,6 +31,8 @@ def for_difference(difference: float, discordance: float, design: Design) -> Ite
     StudyError
         If what is asked cannot be.
     """
+    if difference > 100:
+        raise StudyError(f"found --difference {difference:g}, expected points: above 0 and at most 100")
     patients = _checked(lambda: patients_needed(difference / 100, discordance, design))
     yield (
         f"{patients} patients, {_cases(patients, design)}, to find a paired difference of {difference:g} points "
