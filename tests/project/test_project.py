@@ -96,3 +96,13 @@ def test_no_absolute_path_of_a_machine_and_no_big_file_is_in_the_project(project
 @pytest.mark.parametrize("word", ["trust_remote_code=True", "pickle.load", "torch.load("])
 def test_nothing_in_the_package_runs_code_that_came_with_data(project, word):
     assert [path.name for path in (project / "workflow").rglob("*.py") if word in path.read_text()] == []
+
+
+def test_the_workflow_is_parsed_without_numpy_tables_or_models(project):
+    files = [project / "workflow" / "Snakefile", *(project / "workflow" / "rules").glob("*.smk")]
+    named = {name for file in files for name in re.findall(r"^from (steadyread\S*) import", file.read_text(), re.M)}
+    assert "steadyread.stages.plan" in named
+    heavy = ("numpy", "pyarrow", "scipy", "pandas", "torch", "transformers", "pydicom", "nibabel", "matplotlib")
+    code = f"import sys, {', '.join(sorted(named))}; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

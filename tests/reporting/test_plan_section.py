@@ -8,7 +8,8 @@ import pytest
 from steadyread.reporting.plan import plan_section
 from steadyread.reporting.summary import TEMPLATES
 from steadyread.stages.job import Files
-from steadyread.statistics.analysis_plan import PlanAnalysisSettings, plan_analysis
+from steadyread.statistics.analysis_plan import plan_analysis
+from steadyread.statistics.plan_words import PlanAnalysisSettings
 
 FIRST = {
     "digest": "a" * 32,

@@ -16,7 +16,8 @@ from steadyread.reporting.names import LESION_MEANS, SYNTHETIC
 from steadyread.reporting.panels import panels_of
 from steadyread.reporting.summary import SummarySettings, summary, tied
 from steadyread.stages.job import Files
-from steadyread.statistics.analysis_plan import PlanAnalysisSettings, plan_analysis
+from steadyread.statistics.analysis_plan import plan_analysis
+from steadyread.statistics.plan_words import PlanAnalysisSettings
 
 PLAN = {"digest": "a" * 32, "code": "c" * 32, "answers": "none", "settings": {"seed": 1}}
 HEAD = {"report": {"title": "An audit"}, "cohort": {"synthetic": True}}

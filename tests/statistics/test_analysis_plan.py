@@ -14,8 +14,9 @@ from steadyread.stages.job import Files
 from steadyread.stages.plan import Plan as Workflow
 from steadyread.stages.replay import replay_receipt
 from steadyread.statistics import plan_ledger
-from steadyread.statistics.analysis_plan import PlanAnalysisSettings, changes, plan_analysis
+from steadyread.statistics.analysis_plan import changes, plan_analysis
 from steadyread.statistics.plan_ledger import LEDGER, PlanLedger, plan_settings, read_ledger
+from steadyread.statistics.plan_words import PlanAnalysisSettings
 
 MODELS = ["random-idefics3", "coin-2"]
 

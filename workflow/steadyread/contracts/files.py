@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..identity.digests import canonical, canonical_json, digest_bytes
+from .publishing import publish
 from .table import ContractError, Table, drop_repeated_keys
 from .tables import ALL_TABLES
 
@@ -87,21 +88,6 @@ def read_rows(paths: Path | str | Sequence[Path | str], contract: Table) -> list
             if row[name] is not None:
                 row[name] = dict(row[name])
     return rows
-
-
-def publish(temporary: Path, path: Path) -> None:
-    """Make a finished file visible under its name: fsync, permissions by umask, rename, fsync."""
-    with open(temporary, "rb") as handle:
-        os.fsync(handle.fileno())
-    mask = os.umask(0)
-    os.umask(mask)
-    os.chmod(temporary, 0o666 & ~mask)
-    os.replace(temporary, path)
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
 
 
 def logical_digest(table: pa.Table, contract: Table) -> str:

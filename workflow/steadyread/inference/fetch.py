@@ -16,8 +16,8 @@ import yaml
 
 from ..config.models_lock import LockedModel, ModelsLock, read_lock
 from ..config.models_table import HubSource, ModelEntry
-from ..contracts.files import publish
 from ..contracts.problems import StudyError
+from ..contracts.publishing import publish
 from .snapshots import PROCESSING, WEIGHTS, describe_snapshot
 
 _HEADER = "# Written by `steadyread fetch-models`: commits and digests as read from the hub. Do not edit.\n"

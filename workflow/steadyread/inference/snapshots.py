@@ -12,8 +12,8 @@ from typing import Any
 
 from ..config.base import Section
 from ..config.models_table import FolderSource, HubSource
-from ..contracts.files import publish
 from ..contracts.problems import StudyError
+from ..contracts.publishing import publish
 from ..identity.digests import digest_bytes, digest_file, digest_json
 from ..stages.job import Files
 from .asked import AskedModel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..statistics.analysis_plan import KnownAnswers, Plan, PlanMark
+from ..statistics.plan_words import KnownAnswers, Plan, PlanMark
 from .format import counted
 
 NOT_SET = "not set"

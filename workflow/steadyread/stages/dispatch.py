@@ -19,8 +19,8 @@ from typing import Any, get_type_hints
 
 from pydantic import BaseModel
 
-from ..contracts.files import publish
 from ..contracts.problems import StudyError
+from ..contracts.publishing import publish
 from ..identity.digests import digest_json
 from .job import Files
 from .receipts import (

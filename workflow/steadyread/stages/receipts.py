@@ -14,7 +14,8 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from ..contracts.files import contract_of, logical_digest, publish, read_table
+from ..contracts.files import contract_of, logical_digest, read_table
+from ..contracts.publishing import publish
 from ..identity.digests import digest_bytes, digest_file, digest_json
 from .registry import Stage
 

@@ -21,14 +21,14 @@ from pydantic import Field, ValidationError
 
 from ..config.study import StudyConfig
 from ..contracts.enums import Metric
-from ..contracts.files import publish
 from ..contracts.problems import StudyError
+from ..contracts.publishing import publish
 from ..identity.digests import digest_json
 from ..inference.journal import journal_folder
 from ..stages.plan import Plan as Workflow
 from ..stages.registry import code_digest
 from ..stages.settings import settings_of
-from .analysis_plan import KnownAnswers, Plan, PlanAnalysisSettings, PlanMark
+from .plan_words import KnownAnswers, Plan, PlanAnalysisSettings, PlanMark
 
 LEDGER = "analysis_plans.jsonl"
 CALLED_FOR_BY = frozenset({"infer", "score", "estimate", "plan_analysis"})
