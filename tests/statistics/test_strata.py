@@ -7,8 +7,10 @@ import logging
 import numpy as np
 import pytest
 
+from steadyread.contracts.enums import Metric
 from steadyread.contracts.problems import StudyError
 from steadyread.identity.seeds import uniform
+from steadyread.statistics import estimate
 from steadyread.statistics.strata import strata_of
 from steadyread.statistics.trial_index import Units
 
@@ -181,3 +183,15 @@ def test_no_strata_where_none_are_wanted(made):
     assert {row["stratum"] for row in study.estimates({"m": moody}, statistics={"strata": []}).rows} == {"all"}
     named = study.estimates({"m": moody}, statistics={"strata": ["site"]})
     assert {row["stratum"] for row in named.rows} == {"all", "site=a", "site=b"}
+
+
+def test_what_is_no_mean_is_estimated_by_stratum_where_its_entry_says_so(made, monkeypatch):
+    monkeypatch.setattr(estimate, "STRATIFIED", (*estimate.STRATIFIED, Metric.KAPPA))
+    study = made(patients=24, arms=("base", "reverse"), strata=facts)
+    reader = lambda asked: G if uniform("kappa", asked.trial_id) < 0.5 else M  # noqa: E731
+    rows = study.estimates({"m": reader}).all(metric="kappa")
+    whole, *parts = sorted(rows, key=lambda row: row["stratum"] != "all")
+    assert parts
+    by_site = [row["n"] for row in parts if row["stratum"].startswith("site=")]
+    assert sum(by_site) == whole["n"]
+    assert {row["resamples"] for row in parts} <= {2000, 1999, None}

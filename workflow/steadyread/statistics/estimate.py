@@ -23,7 +23,7 @@ from ..contracts.problems import StudyError
 from ..contracts.tables import CASES, ESTIMATES, OUTCOMES, TRIALS
 from ..stages.job import Files
 from .compare import compare
-from .estimand import Context
+from .estimand import Context, Quantity
 from .evaluate import Draws, evaluate
 from .evaluate_statistics import evaluate_statistics, evaluate_tests
 from .floor import assert_floor_is_zero
@@ -193,14 +193,16 @@ def whole_rows(asked: Asked, units: Units, draws: Draws) -> list[dict[str, Any]]
 
 
 def strata_rows(asked: Asked, units: Units, draws: Draws, strata: Sequence[Stratum]) -> list[dict[str, Any]]:
-    """The headline metrics of one model under one readout, stratum by stratum."""
-    means = [
-        item
-        for item in asked.means
-        if item.metric in STRATIFIED
-        and (item.denominator in STRATUM_DENOMINATORS or item.metric is Metric.SLOT_FOLLOWING)
-    ]
+    """The headline metrics of one model under one readout, stratum by stratum; tests of several arms stay whole."""
+
+    def headline(item: Quantity) -> bool:
+        wanted = item.denominator in STRATUM_DENOMINATORS or item.metric is Metric.SLOT_FOLLOWING
+        return item.metric in STRATIFIED and wanted
+
+    means = [item for item in asked.means if headline(item)]
+    statistics = [item for item in asked.statistics if headline(item)]
     rows: list[dict[str, Any]] = []
     for stratum in strata:
         rows += evaluate([item.within(stratum.units) for item in means], units, draws, stratum.name)
+        rows += evaluate_statistics([item.within(stratum.units) for item in statistics], units, draws, stratum.name)
     return rows

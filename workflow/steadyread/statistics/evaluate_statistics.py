@@ -13,7 +13,7 @@ from .clusters import Bools, Floats, membership
 from .cochran import cochran_q
 from .evaluate import Draws
 from .ranking import OfRanking, Ranking, Working
-from .rows import WHOLE, blank, bootstrapped, judge, plain, too_few
+from .rows import NOTHING, WHOLE, blank, bootstrapped, judge, plain, too_few
 from .statistic import ArmTest, OfSums, Statistic
 from .trial_index import Ints, Units
 
@@ -117,12 +117,10 @@ def evaluate_tests(tests: Sequence[ArmTest], units: Units, draws: Draws) -> Rows
         if row["n_error"]:
             # greatest where one arm is always right and the others never are
             row["bound_low"], row["bound_high"] = 0.0, float((len(item.over) - 1) * (found.n + row["n_error"]))
-        judge(row, "no case is right under one of the arms and wrong under another" if found.n else _NO_CASE)
+        nobody = NOTHING[item.denominator].format(arms=", ".join(item.arms))
+        judge(row, "no case is right under one of the arms and wrong under another" if found.n else nobody)
         rows.append(plain(row))
     return rows
-
-
-_NO_CASE = "no case with a known label was answered under every one of the arms"
 
 
 def _guard(row: dict[str, Any], divisor: Floats, confidence: float) -> None:
