@@ -13,13 +13,13 @@ from steadyread.contracts.enums import Readout
 from steadyread.reporting.compared import Compared, beside_of, claimed_of, others_of
 from steadyread.reporting.findings import answers_of, limits_of, overview_of
 from steadyread.reporting.flips_data import flips_data
-from steadyread.reporting.flips_figure import FlipsFigureSettings, flips_figure
+from steadyread.reporting.flips_figure import flips_figure
 from steadyread.reporting.format import cell
 from steadyread.reporting.lookup import Book
 from steadyread.reporting.main_table import MainTableSettings, main_table
 from steadyread.reporting.notes import notes_of
 from steadyread.reporting.panels import panels_of
-from steadyread.reporting.settings import ListedModel, display_order
+from steadyread.reporting.settings import FigureSettings, ListedModel, display_order
 from steadyread.stages.job import Files
 
 STEADY, OTHER = "a-steady", "b-reader"
@@ -192,7 +192,7 @@ def test_models_stand_as_the_study_lists_them_and_readers_with_known_answers_las
     assert lines == order
     data = tmp_path / "data.csv"
     files = {kind: tmp_path / f"figure.{kind}" for kind in ("pdf", "svg", "png")}
-    settings = FlipsFigureSettings.model_validate(
+    settings = FigureSettings.model_validate(
         {
             "report": {"dpi": 72}, "cohort": {"synthetic": False}, "statistics": {"confidence": 0.95},
             "models_table": MODELS,

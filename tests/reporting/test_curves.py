@@ -9,18 +9,18 @@ import pytest
 from steadyread.contracts.enums import Readout
 from steadyread.reporting.calibration_data import NOTHING as NO_CONFIDENCE
 from steadyread.reporting.calibration_data import calibration_caption, calibration_data
-from steadyread.reporting.calibration_figure import CalibrationFigureSettings, calibration_figure
+from steadyread.reporting.calibration_figure import calibration_figure
 from steadyread.reporting.curves_data import NOTHING as NO_LEVELS
 from steadyread.reporting.curves_data import curves_caption, curves_data
-from steadyread.reporting.curves_figure import CurvesFigureSettings, curves_figure
+from steadyread.reporting.curves_figure import curves_figure
 from steadyread.reporting.flips_data import flips_data
 from steadyread.reporting.lookup import Book
-from steadyread.reporting.settings import ListedModel, baselines_of
+from steadyread.reporting.settings import FigureSettings, ListedModel, baselines_of
 from steadyread.stages.job import Files
 
 ENTRIES = {
-    "curves": (curves_figure, CurvesFigureSettings, NO_LEVELS),
-    "calibration": (calibration_figure, CalibrationFigureSettings, NO_CONFIDENCE),
+    "curves": (curves_figure, FigureSettings, NO_LEVELS),
+    "calibration": (calibration_figure, FigureSettings, NO_CONFIDENCE),
 }
 MODELS = [{"id": "model-a", "family": "idefics3"}, {"id": "coin-2", "family": "baseline"}]
 

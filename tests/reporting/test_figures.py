@@ -12,11 +12,12 @@ import pytest
 from steadyread.contracts.enums import ArmName, Readout
 from steadyread.reporting.figures import looks
 from steadyread.reporting.flips_data import flips_caption, flips_data
-from steadyread.reporting.flips_figure import FlipsFigureSettings, flips_figure
+from steadyread.reporting.flips_figure import flips_figure
 from steadyread.reporting.flow_account import alike, differences, flow_caption, flows_of, reasons_text
 from steadyread.reporting.flow_diagram import FlowDiagramSettings, flow_diagram
 from steadyread.reporting.lookup import Book
 from steadyread.reporting.names import OTHERWISE, SYNTHETIC, grouped
+from steadyread.reporting.settings import FigureSettings
 from steadyread.stages.job import Files
 
 KINDS = {"pdf": "pdf", "svg": "svg", "png": "png", "data": "csv"}
@@ -33,8 +34,8 @@ def drawn(tmp_path, put):
     return draw
 
 
-def flips_settings(synthetic: bool = False) -> FlipsFigureSettings:
-    return FlipsFigureSettings.model_validate(
+def flips_settings(synthetic: bool = False) -> FigureSettings:
+    return FigureSettings.model_validate(
         {
             "report": {"dpi": 72},
             "cohort": {"synthetic": synthetic},

@@ -7,14 +7,12 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
-from ..config.base import Section
-from ..config.report import ReportConfig
 from ..stages.job import Files
 from .calibration_data import DATA_COLUMNS, NOTHING, OPTIMUM, RELIABILITY, RISK, VERBAL, calibration_data
 from .figures import INK, SOFT, figure_style, looks, new_figure, plain_axes, save, say, write_data
 from .lookup import Book
 from .names import SYNTHETIC
-from .settings import IntervalConfidence, ListedModel, SyntheticFlag, baselines_of, display_order
+from .settings import FigureSettings, baselines_of, display_order
 
 WIDTH, PANEL, GAP, LEFT, TOP = 6.9, 2.1, 0.85, 0.66, 0.22
 """Inches: the figure's width, a panel's height, the space between models, left of panels, above all."""
@@ -22,22 +20,7 @@ BARS = 18
 """Height of the tallest bar of counts, in percent of the axis."""
 
 
-class CalibrationFigureSettings(Section):
-    """Settings of `calibration_figure`."""
-
-    report: ReportConfig
-    """What is drawn."""
-    cohort: SyntheticFlag
-    """Whether the images are synthetic."""
-    statistics: IntervalConfidence
-    """The confidence of the intervals."""
-    models_table: tuple[ListedModel, ...]
-    """The study's models, in its order."""
-
-
-def calibration_figure(
-    inputs: Files, outputs: Files, settings: CalibrationFigureSettings, wildcards: Mapping[str, str]
-) -> None:
+def calibration_figure(inputs: Files, outputs: Files, settings: FigureSettings, wildcards: Mapping[str, str]) -> None:
     """Draw reliability diagrams and risk–coverage curves of the readout shown first, a line per model.
 
     inputs: `estimates`. outputs: `pdf`, `svg`, `png`, `data` (CSV: exactly what is drawn). A study
@@ -52,7 +35,7 @@ def calibration_figure(
         save(figure, outputs.one("pdf"), outputs.one("svg"), outputs.one("png"), settings.report.dpi)
 
 
-def _draw(data: list[dict[str, Any]], appearance: Mapping[str, Any], settings: CalibrationFigureSettings) -> Any:
+def _draw(data: list[dict[str, Any]], appearance: Mapping[str, Any], settings: FigureSettings) -> Any:
     models = [model for model in appearance if any(row["model"] == model for row in data)]
     if not models:
         return say(NOTHING)

@@ -7,8 +7,6 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
-from ..config.base import Section
-from ..config.report import ReportConfig
 from ..contracts.enums import EstimateStatus
 from ..stages.job import Files
 from .curves_data import DATA_COLUMNS, NOTHING, Curve, curves_data, drawn_curves
@@ -26,7 +24,7 @@ from .figures import (
 )
 from .lookup import Book
 from .names import READERS, SYNTHETIC
-from .settings import IntervalConfidence, ListedModel, SyntheticFlag, baselines_of, display_order
+from .settings import FigureSettings, baselines_of, display_order
 
 WIDTH, PANEL, GAP, LEFT = 6.9, 2.0, 0.75, 0.66
 """Inches: the figure's width, a panel's height, the space between panels, the space left of them."""
@@ -34,20 +32,7 @@ SPREAD = 9.0
 """How far apart, in percent of the axis, the first and the last of many models stand at a level."""
 
 
-class CurvesFigureSettings(Section):
-    """Settings of `curves_figure`."""
-
-    report: ReportConfig
-    """What is drawn."""
-    cohort: SyntheticFlag
-    """Whether the images are synthetic."""
-    statistics: IntervalConfidence
-    """The confidence of the intervals."""
-    models_table: tuple[ListedModel, ...]
-    """The study's models, in its order."""
-
-
-def curves_figure(inputs: Files, outputs: Files, settings: CurvesFigureSettings, wildcards: Mapping[str, str]) -> None:
+def curves_figure(inputs: Files, outputs: Files, settings: FigureSettings, wildcards: Mapping[str, str]) -> None:
     """Draw dose–response and position curves of the readout shown first.
 
     inputs: `estimates`. outputs: `pdf`, `svg`, `png`, `data` (CSV: exactly what is drawn). A study
@@ -62,7 +47,7 @@ def curves_figure(inputs: Files, outputs: Files, settings: CurvesFigureSettings,
         save(figure, outputs.one("pdf"), outputs.one("svg"), outputs.one("png"), settings.report.dpi)
 
 
-def _draw(data: list[dict[str, Any]], appearance: Mapping[str, Any], settings: CurvesFigureSettings) -> Any:
+def _draw(data: list[dict[str, Any]], appearance: Mapping[str, Any], settings: FigureSettings) -> Any:
     curves = drawn_curves(data)
     if not curves:
         return say(NOTHING)

@@ -7,8 +7,6 @@ from typing import Any
 
 from matplotlib.lines import Line2D
 
-from ..config.base import Section
-from ..config.report import ReportConfig
 from ..contracts.enums import EstimateStatus
 from ..stages.job import Files
 from .figures import (
@@ -29,7 +27,7 @@ from .flips_data import DATA_COLUMNS, flips_data, floor_is_borrowed
 from .format import confidence_text
 from .lookup import Book
 from .names import STATUSES, SYNTHETIC, arm_name, grouped
-from .settings import IntervalConfidence, ListedModel, SyntheticFlag, baselines_of, display_order
+from .settings import FigureSettings, baselines_of, display_order
 
 ROWS, GAP, HEAD = (0.14, 0.1), 0.1, 0.3
 """Heights in inches: of a model's row, of few models and of many; of the gap between arms; of the heading of
@@ -44,20 +42,7 @@ FLOOR, FLOOR_WIDTHS = "#9a9a9a", {False: 3.0, True: 1.2}
 Look = tuple[Any, str]
 
 
-class FlipsFigureSettings(Section):
-    """Settings of `flips_figure`."""
-
-    report: ReportConfig
-    """What is drawn."""
-    cohort: SyntheticFlag
-    """Whether the images are synthetic."""
-    statistics: IntervalConfidence
-    """Names the confidence of the intervals, where it is handed over."""
-    models_table: tuple[ListedModel, ...]
-    """The study's models, in its order."""
-
-
-def flips_figure(inputs: Files, outputs: Files, settings: FlipsFigureSettings, wildcards: Mapping[str, str]) -> None:
+def flips_figure(inputs: Files, outputs: Files, settings: FigureSettings, wildcards: Mapping[str, str]) -> None:
     """Draw the flip rates of the readout shown first.
 
     inputs: `estimates`. outputs: `pdf`, `svg`, `png`, `data` (CSV: exactly what is drawn).
@@ -74,7 +59,7 @@ def flips_figure(inputs: Files, outputs: Files, settings: FlipsFigureSettings, w
 
 
 def _draw(
-    data: list[dict[str, Any]], audited: Mapping[str, Look], grey: Mapping[str, Look], settings: FlipsFigureSettings
+    data: list[dict[str, Any]], audited: Mapping[str, Look], grey: Mapping[str, Look], settings: FigureSettings
 ) -> Any:
     groups = grouped(row["arm"] for row in data)
     rows = {arm: [item for item in data if item["arm"] == arm] for _, members in groups for arm in members}

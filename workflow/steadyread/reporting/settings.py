@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict
 from ..config.base import Section
 from ..config.comparisons import Comparison
 from ..config.models_table import Family
+from ..config.report import ReportConfig
 
 
 class SyntheticFlag(Section):
@@ -58,6 +59,19 @@ class ListedModel(BaseModel):
         """Whether it has weights that were trained: not built at random, no reader with known answers."""
         built = self.source is not None and self.source.kind == "built"
         return self.family is not Family.BASELINE and not built
+
+
+class FigureSettings(Section):
+    """Settings of every figure that is drawn from estimates."""
+
+    report: ReportConfig
+    """What is drawn."""
+    cohort: SyntheticFlag
+    """Whether the images are synthetic."""
+    statistics: IntervalConfidence
+    """The confidence of the intervals."""
+    models_table: tuple[ListedModel, ...]
+    """The study's models, in its order."""
 
 
 def display_order(models: Iterable[ListedModel]) -> list[str]:
