@@ -74,6 +74,11 @@ def over_variants(value: Any, counted: Any, lost: Any, most: Any = 1.0) -> Term:
         )
 
 
+def once(value: Any, counted: Bools, lost: Bools) -> Term:
+    """A term of one answer a unit, its value in [0, 1]; all arguments of shape (units,)."""
+    return over_variants(np.asarray(value)[:, None], counted[:, None], lost[:, None])
+
+
 def difference(first: Term, second: Term) -> Term:
     """The paired difference over units that have both."""
     possible = (first.counted | first.lost) & (second.counted | second.lost)

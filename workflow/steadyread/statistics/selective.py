@@ -14,7 +14,7 @@ import numpy as np
 
 from ..contracts.enums import ArmName, Denominator, Metric
 from .clusters import Bools, Floats
-from .estimand import Context, Estimand, Term
+from .estimand import Context, Estimand, Term, once
 from .ranking import OfRanking, Ranking, Working
 from .reading import LOST
 from .registry import metric
@@ -80,9 +80,7 @@ def selective_accuracy(context: Context) -> Iterator[Estimand]:
 
 
 def _share(name: Metric, denominator: Denominator, event: Bools, counted: Bools, lost: Bools) -> Estimand:
-    value = event.astype(np.float64)
-    low = np.where(counted, value, 0.0)
-    return Estimand(name, denominator, ArmName.BASE, (Term(value, counted, lost, low, np.where(lost, 1.0, low)),))
+    return Estimand(name, denominator, ArmName.BASE, (once(event, counted, lost),))
 
 
 @metric(Metric.ECE)
@@ -119,8 +117,8 @@ def brier(context: Context) -> Iterator[Statistic]:
     """Brier score: mean (confidence − 1[right])² over answers with a label and a confidence (Brier 1950)."""
     base = Base.of(context)
     if base.sure.any():
-        value = np.where(base.sure, (np.where(base.sure, base.confidence, 0.0) - base.right) ** 2, 0.0)
-        term = Term(value, base.sure, base.lost, value, np.where(base.lost, 1.0, value))
+        confidence = np.where(base.sure, base.confidence, 0.0)
+        term = once((confidence - base.right) ** 2, base.sure, base.lost)
         yield Statistic(
             Metric.BRIER,
             Denominator.ANSWERED_KNOWN,
@@ -141,8 +139,7 @@ def reliability(context: Context) -> Iterator[Statistic]:
     for number in range(BINS):
         held = base.sure & (bins == number)
         if held.any():
-            value = base.right.astype(np.float64)
-            term = Term(value, held, base.lost, np.where(held, value, 0.0), np.where(base.lost, 1.0, value))
+            term = once(base.right, held, base.lost)
             yield Statistic(
                 Metric.RELIABILITY,
                 Denominator.ANSWERED_KNOWN,
